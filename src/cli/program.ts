@@ -1,0 +1,18 @@
+/** The commands and their options. No option takes a list: repeat it. */
+import { Command, Option } from 'commander'
+import { VERSION } from '../version.js'
+import { queryCommand } from './query.js'
+
+export function program(setCode: (code: number) => void): Command {
+  const wirecase = new Command('wirecase')
+    .description('says what broke in a bundle of network evidence, on which connection, and which bytes prove it')
+    .version(VERSION)
+    .exitOverride()
+    .showHelpAfterError('hint: wirecase --help')
+    .configureOutput({ outputError: (text, out) => out(text.replace(/^error:/, 'wirecase: error:')) })
+    .enablePositionalOptions()
+  wirecase.addOption(new Option('--color <when>', 'always, never or auto').choices(['always', 'never', 'auto']).default('auto'))
+  queryCommand(wirecase, setCode)
+  for (const c of wirecase.commands) c.exitOverride().configureOutput({ outputError: (text, out) => out(text.replace(/^error:/, 'wirecase: error:')) })
+  return wirecase
+}

@@ -1,0 +1,301 @@
+/** Reads the members of a bundle into batches of typed columns, in order. */
+import { createHash } from 'node:crypto'
+import { BundleProblem, type Member } from '../bundle/member.js'
+import type { Format, FormatId, MemberContext } from '../formats/format.js'
+import { formats as allFormats } from '../formats/index.js'
+import { limits } from '../limits.js'
+import type { Batch } from '../model/batch.js'
+import type { Instant, Nanoseconds } from '../model/instant.js'
+import { DAMAGE, type EvidenceWriter, type ProblemKind, type Sink } from '../model/sink.js'
+import type { Span } from '../model/span.js'
+import { type EvidenceTable, tables } from '../model/tables.js'
+import type { Interner } from './interner.js'
+import { Writers } from './writers.js'
+
+/** What is known of a member once it was read. */
+export interface Source {
+  readonly id: number
+  readonly path: string
+  readonly format: FormatId
+  bytes: number
+  sha256: string
+  records: number
+  problems: number
+  first: Nanoseconds | null
+  last: Nanoseconds | null
+  readonly guessed: Set<string>
+  readonly zone: string
+  /** For an unknown member: its first bytes, described. */
+  readonly describes: string | null
+  damaged: boolean
+  /** Instance that logged it, where wrappers or path say so. */
+  proxy: string | null
+}
+
+export interface Problem {
+  readonly source: number
+  readonly kind: ProblemKind
+  readonly says: string
+  readonly span: Span
+}
+
+export interface LostEvents {
+  readonly source: number
+  readonly from: Nanoseconds | null
+  readonly to: Nanoseconds | null
+  readonly events: number
+  readonly why: string
+}
+
+export interface IngestOptions {
+  /** `[source path or suffix, minutes east of UTC]` for times printed without a zone. */
+  readonly zones: readonly (readonly [string, number])[]
+  readonly accessLogFormats: readonly { readonly pattern: string | null; readonly format: string }[]
+  readonly onProgress?: ((done: number, of: number, path: string) => void) | undefined
+}
+
+export interface Ingested {
+  readonly sources: Source[]
+  readonly problems: Problem[]
+  readonly problemTotals: Map<string, number>
+  readonly lost: LostEvents[]
+}
+
+/** How many problems of one kind a source keeps with their place; all are counted. */
+const PROBLEMS_KEPT = 1000
+
+/** Reads all members. `onBatch` gets full batches as they come; `interner` gets the strings. */
+export async function ingest(members: readonly Member[], interner: Interner, onBatch: (batch: Batch) => void, options: IngestOptions): Promise<Ingested> {
+  const writers = new Writers(interner, onBatch)
+  const heads = await Promise.all(members.map(m => headOf(m)))
+  const blank: MemberContext = { path: '', reference: null, zoneMinutes: null, accessLogFormats: [] }
+  const contexts = members.map(m => ({ ...blank, path: m.path, zoneMinutes: zoneOf(m.path, options), accessLogFormats: formatsOf(m.path, options) }))
+  const chosen = heads.map((head, i) => choose(head, contexts[i] as MemberContext))
+  const reference = referenceOf(heads, chosen, contexts)
+  const out: Ingested = { sources: [], problems: [], problemTotals: new Map(), lost: [] }
+  for (const [i, member] of members.entries()) {
+    options.onProgress?.(i, members.length, member.path)
+    const context = { ...(contexts[i] as MemberContext), reference }
+    await readMember(member, i + 1, chosen[i] ?? null, context, heads[i] as Buffer, writers, out)
+  }
+  writers.flush()
+  return out
+}
+
+async function headOf(member: Member): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of member.bytes()) {
+      parts.push(chunk)
+      size += chunk.length
+      if (size >= limits.head) break
+    }
+  } catch (e) {
+    if (!(e instanceof BundleProblem)) throw e
+  }
+  return Buffer.concat(parts).subarray(0, limits.head)
+}
+
+const matches = (path: string, pattern: string): boolean => path === pattern || path.endsWith(`/${pattern}`) || path.endsWith(`/${pattern}.gz`) || path === `${pattern}.gz`
+const zoneOf = (path: string, o: IngestOptions): number | null => o.zones.find(([p]) => p === '*' || matches(path, p))?.[1] ?? null
+const formatsOf = (path: string, o: IngestOptions): string[] => o.accessLogFormats.filter(f => f.pattern === null || globMatches(path, f.pattern)).map(f => f.format)
+
+/** `*` stands for any run of characters; a pattern without `/` is held against the last part of the path. */
+function globMatches(path: string, pattern: string): boolean {
+  const parts = pattern.split('*')
+  const text = pattern.includes('/') ? path : path.slice(path.lastIndexOf('/') + 1)
+  if (parts.length === 1) return text === pattern || text === `${pattern}.gz`
+  let at = 0
+  for (const [i, part] of parts.entries()) {
+    const found = i === 0 ? (text.startsWith(part) ? 0 : -1) : i === parts.length - 1 ? (text.length - part.length >= at && text.endsWith(part) ? text.length - part.length : -1) : text.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return true
+}
+
+/** The format with the highest score; between equals the first of the registry, which is the more specific. */
+function choose(head: Buffer, context: MemberContext): Format | null {
+  let best: Format | null = null
+  let score = 0
+  for (const f of allFormats) {
+    const s = f.sniff(head, context)
+    const hinted = s > 0 && f.names.some(n => n.test(context.path)) ? s + 0.05 : s
+    if (hinted > score) {
+      best = f
+      score = hinted
+    }
+  }
+  return best
+}
+
+/** The interval of times in the heads that needed no guess. */
+function referenceOf(heads: readonly Buffer[], chosen: readonly (Format | null)[], contexts: readonly MemberContext[]): MemberContext['reference'] {
+  let from: Nanoseconds | null = null
+  let to: Nanoseconds | null = null
+  const see = (at: Instant | null) => {
+    if (!at || (at.guess !== null && at.guess !== 'zone')) return
+    if (from === null || at.ns < from) from = at.ns
+    if (to === null || at.ns > to) to = at.ns
+  }
+  const writer = new Proxy({}, { get: (_, key) => (key === 'begin' ? (at: Instant | null) => (see(at), 0) : key === 't_earliest' || key === 't_latest' || key === 't_end' ? (ns: bigint | null) => see(ns === null ? null : { ns, guess: null }) : () => undefined) })
+  const probe = new Proxy({}, { get: (_, key) => (typeof key === 'string' && key in tables ? writer : () => undefined) }) as Sink
+  heads.forEach((head, i) => {
+    const format = chosen[i]
+    if (format) format.open(contexts[i] as MemberContext).parse({ bytes: head, byteStart: 0, line: 1, last: head.length < limits.head }, probe)
+  })
+  return from === null || to === null ? null : { from, to }
+}
+
+async function readMember(member: Member, id: number, format: Format | null, context: MemberContext, head: Buffer, writers: Writers, out: Ingested): Promise<void> {
+  const source: Source = {
+    id,
+    path: member.path,
+    format: format?.id ?? 'unknown',
+    bytes: 0,
+    sha256: '',
+    records: 0,
+    problems: 0,
+    first: null,
+    last: null,
+    guessed: new Set(),
+    zone: context.zoneMinutes === null ? 'utc' : zoneText(context.zoneMinutes),
+    describes: format ? null : describe(head),
+    damaged: false,
+    proxy: null,
+  }
+  out.sources.push(source)
+  const sink = new MemberSink(source, writers, out)
+  const parser = format?.open(context) ?? null
+  const hash = createHash('sha256')
+  let carry: Buffer = Buffer.alloc(0)
+  let start = 0
+  let line = 1
+  const feed = (bytes: Buffer, last: boolean) => {
+    if (!parser) return
+    const used = parser.parse({ bytes, byteStart: start, line, last }, sink.sink)
+    line += countNewlines(bytes, used)
+    start += used
+    carry = bytes.subarray(used)
+  }
+  let container: BundleProblem | null = null
+  try {
+    for await (const chunk of member.bytes()) {
+      hash.update(chunk)
+      source.bytes += chunk.length
+      feed(carry.length > 0 ? Buffer.concat([carry, chunk]) : chunk, false)
+    }
+  } catch (e) {
+    if (!(e instanceof BundleProblem)) throw e
+    container = e
+  }
+  feed(carry, true)
+  if (container) sink.problem(container.kind, container.message, { byteStart: source.bytes, byteEnd: source.bytes, line, frame: null })
+  source.sha256 = hash.digest('hex')
+}
+
+/** The sink of one member: gives rows their source and span, and counts. */
+class MemberSink {
+  readonly sink: Sink
+  private readonly kept = new Map<ProblemKind, number>()
+
+  constructor(
+    private readonly source: Source,
+    writers: Writers,
+    private readonly out: Ingested,
+  ) {
+    const evidence = {} as { -readonly [T in EvidenceTable]: EvidenceWriter<T> }
+    for (const [name, table] of Object.entries(tables))
+      if (table.evidence) {
+        const writer = writers.evidence(name as EvidenceTable) as unknown as Record<string, unknown>
+        const begin = writer.begin as (at: Instant | null) => number
+        Object.assign(evidence, {
+          [name]: Object.assign(Object.create(writer), {
+            begin: (at: Instant | null) => {
+              this.see(at)
+              return begin(at)
+            },
+          }),
+        })
+      }
+    this.sink = Object.assign(evidence, {
+      record: (span: Span) => {
+        source.records++
+        writers.span = { ...span, source: source.id }
+      },
+      problem: (kind: ProblemKind, says: string, span: Span) => this.problem(kind, says, span),
+      skip: () => undefined,
+      note: (kind: ProblemKind, says: string, span: Span) => this.keep(kind, says, span),
+      lost: (_: Span, from: Instant | null, to: Instant | null, events: number, why: string) => {
+        this.out.lost.push({ source: source.id, from: from?.ns ?? null, to: to?.ns ?? null, events, why })
+      },
+    }) as unknown as Sink
+  }
+
+  private see(at: Instant | null): void {
+    if (!at) return
+    const s = this.source
+    if (s.first === null || at.ns < s.first) s.first = at.ns
+    if (s.last === null || at.ns > s.last) s.last = at.ns
+    if (at.guess) for (const g of at.guess.split(',')) s.guessed.add(g)
+  }
+
+  problem(kind: ProblemKind, says: string, span: Span): void {
+    this.source.problems++
+    if (DAMAGE.has(kind)) this.source.damaged = true
+    this.keep(kind, says, span)
+  }
+
+  private keep(kind: ProblemKind, says: string, span: Span): void {
+    const key = `${this.source.id} ${kind} ${says}`
+    this.out.problemTotals.set(key, (this.out.problemTotals.get(key) ?? 0) + 1)
+    const n = (this.kept.get(kind) ?? 0) + 1
+    this.kept.set(kind, n)
+    if (n <= PROBLEMS_KEPT) this.out.problems.push({ source: this.source.id, kind, says, span })
+  }
+}
+
+const zoneText = (minutes: number): string => {
+  const m = Math.abs(minutes)
+  return minutes === 0 ? 'utc' : `${minutes < 0 ? '-' : '+'}${String(Math.floor(m / 60)).padStart(2, '0')}:${String(m % 60).padStart(2, '0')}`
+}
+
+function countNewlines(b: Buffer, to: number): number {
+  let n = 0
+  for (let i = b.indexOf(10); i >= 0 && i < to; i = b.indexOf(10, i + 1)) n++
+  return n
+}
+
+const MAGIC: readonly (readonly [string, string])[] = [
+  ['504b0304', 'a zip archive'],
+  ['28b52ffd', 'zstd data'],
+  ['fd377a585a00', 'xz data'],
+  ['425a68', 'bzip2 data'],
+  ['04224d18', 'lz4 data'],
+  ['7f454c46', 'an ELF program'],
+  ['d4c3b2a1', 'a pcap capture'],
+  ['a1b2c3d4', 'a pcap capture'],
+  ['4d3cb2a1', 'a pcap capture'],
+  ['a1b23c4d', 'a pcap capture'],
+  ['0a0d0d0a', 'a pcapng capture'],
+  ['89504e47', 'a PNG picture'],
+  ['25504446', 'a PDF'],
+  ['53514c697465', 'an SQLite database'],
+]
+
+/** What the first bytes of an unrecognised member look like. */
+export function describe(head: Buffer): string {
+  if (head.length === 0) return 'empty'
+  const hex = head.subarray(0, 8).toString('hex')
+  const magic = MAGIC.find(([m]) => hex.startsWith(m))
+  if (magic) return magic[1]
+  if (head.subarray(257, 262).toString('latin1') === 'ustar') return 'a tar archive'
+  if ((head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)) return 'UTF-16 text'
+  const sample = head.subarray(0, 512)
+  let binary = 0
+  for (const b of sample) if (b < 9 || (b > 13 && b < 32) || b === 127) binary++
+  if (binary > sample.length / 20) return `binary data that begins with ${hex}`
+  const line = sample.toString('utf8').split('\n', 1)[0]?.trim() ?? ''
+  return `text that begins with ${JSON.stringify(line.slice(0, 60))}`
+}

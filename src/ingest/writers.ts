@@ -1,0 +1,176 @@
+/** Column writers, generated from the table definitions: one setter a column, typed arrays behind it. */
+import type { Batch, ColumnBatch } from '../model/batch.js'
+import { BATCH_ROWS } from '../model/batch.js'
+import type { Instant } from '../model/instant.js'
+import type { EvidenceWriter, Setters } from '../model/sink.js'
+import type { SourceSpan } from '../model/span.js'
+import { type EvidenceTable, type PhysicalColumn, physicalColumns, type TableName, tables } from '../model/tables.js'
+import type { Interner } from './interner.js'
+
+type Data = ColumnBatch['data']
+
+const make: Record<PhysicalColumn['kind'], () => Data> = {
+  id: () => new Int32Array(BATCH_ROWS),
+  int: () => new Int32Array(BATCH_ROWS),
+  bool: () => new Uint8Array(BATCH_ROWS),
+  double: () => new Float64Array(BATCH_ROWS),
+  big: () => new BigInt64Array(BATCH_ROWS),
+  time: () => new BigInt64Array(BATCH_ROWS),
+  text: () => [],
+}
+
+/** Writes rows of a derived table: `begin` answers the row's number. */
+export type DerivedWriter<T extends TableName> = Setters<T> & { begin(): number }
+
+const INT_MAX = 2_147_483_647
+const BIG_MAX = 9_223_372_036_854_775_807n
+
+/** The rows of one table on their way into the store. Setters are made once, from the definition. */
+export class TableWriter {
+  readonly setters: Record<string, (value: never) => void> = {}
+  private readonly physical: PhysicalColumn[]
+  private data: Data[] = []
+  private valid: Uint8Array[] = []
+  private at = -1
+  private total = 0
+  private overflow: Record<string, string> | null = null
+
+  constructor(
+    readonly table: TableName,
+    private readonly interner: Interner,
+    private readonly full: (batch: Batch) => void,
+  ) {
+    this.physical = physicalColumns(table)
+    this.reset()
+    this.physical.forEach((c, i) => {
+      this.setters[c.name] = this.setter(c, i)
+    })
+  }
+
+  private reset(): void {
+    this.data = this.physical.map(c => make[c.kind]())
+    this.valid = this.physical.map(() => new Uint8Array(BATCH_ROWS / 8))
+    this.at = -1
+  }
+
+  private setter(c: PhysicalColumn, i: number): (value: never) => void {
+    const set = (value: unknown) => {
+      const row = this.at
+      const mask = this.valid[i] as Uint8Array
+      const data = this.data[i] as Data
+      const bit = 1 << (row & 7)
+      if (value === null || value === undefined) {
+        mask[row >> 3] = (mask[row >> 3] as number) & ~bit
+        return
+      }
+      switch (c.kind) {
+        case 'id': {
+          const id = this.interner.id(value as string)
+          if (id === 0) {
+            this.overflow ??= {}
+            this.overflow[c.name] = value as string
+            return
+          }
+          ;(data as Int32Array)[row] = id
+          break
+        }
+        case 'text':
+          ;(data as (string | null)[])[row] = value as string
+          break
+        case 'int':
+          if (!Number.isInteger(value) || Math.abs(value as number) > INT_MAX) return
+          ;(data as Int32Array)[row] = value as number
+          break
+        case 'bool':
+          ;(data as Uint8Array)[row] = value ? 1 : 0
+          break
+        case 'double':
+          if (!Number.isFinite(value)) return
+          ;(data as Float64Array)[row] = value as number
+          break
+        default:
+          if ((value as bigint) > BIG_MAX || (value as bigint) < -BIG_MAX) return
+          ;(data as BigInt64Array)[row] = value as bigint
+      }
+      mask[row >> 3] = (mask[row >> 3] as number) | bit
+    }
+    return set as (value: never) => void
+  }
+
+  private set(column: string, value: unknown): void {
+    ;(this.setters[column] as (v: unknown) => void)(value)
+  }
+
+  /** Starts a row, all NULL but its number, and answers the number. */
+  begin(): number {
+    this.commit()
+    if (this.at + 1 === BATCH_ROWS) this.flush()
+    this.at++
+    const row = this.total++
+    this.set('row', BigInt(row))
+    return row
+  }
+
+  beginEvidence(span: SourceSpan, at: Instant | null): number {
+    const row = this.begin()
+    this.set('source', span.source)
+    const place = span.frame ?? span.line
+    this.set(tables[this.table].evidence === 'frame' ? 'frame' : 'line', place === null ? null : BigInt(place))
+    this.set('byte_start', BigInt(span.byteStart))
+    this.set('byte_end', BigInt(span.byteEnd))
+    this.set('t', at?.ns ?? null)
+    this.set('t_guess', at?.guess ?? null)
+    return row
+  }
+
+  /** Text that was not interned goes into the row as JSON, under the column's name. */
+  private commit(): void {
+    if (!this.overflow) return
+    const text = JSON.stringify(this.overflow)
+    this.overflow = null
+    this.set('overflow', text)
+  }
+
+  flush(): void {
+    this.commit()
+    const rows = this.at + 1
+    if (rows === 0) return
+    this.full({ table: this.table, rows, columns: this.physical.map((column, i) => ({ column, data: this.data[i] as Data, valid: this.valid[i] as Uint8Array })) })
+    this.reset()
+  }
+}
+
+/** All writers of one ingestion, made when first used. */
+export class Writers {
+  private readonly made = new Map<TableName, TableWriter>()
+  /** The span that evidence rows get. */
+  span: SourceSpan = { source: 0, byteStart: 0, byteEnd: 0, line: 1, frame: null }
+
+  constructor(
+    readonly interner: Interner,
+    private readonly full: (batch: Batch) => void,
+  ) {}
+
+  private writer(table: TableName): TableWriter {
+    let w = this.made.get(table)
+    if (!w) {
+      w = new TableWriter(table, this.interner, this.full)
+      this.made.set(table, w)
+    }
+    return w
+  }
+
+  evidence<T extends EvidenceTable>(table: T): EvidenceWriter<T> {
+    const w = this.writer(table)
+    return Object.assign(w.setters, { begin: (at: Instant | null) => w.beginEvidence(this.span, at) }) as unknown as EvidenceWriter<T>
+  }
+
+  derived<T extends TableName>(table: T): DerivedWriter<T> {
+    const w = this.writer(table)
+    return Object.assign(w.setters, { begin: () => w.begin() }) as unknown as DerivedWriter<T>
+  }
+
+  flush(): void {
+    for (const w of this.made.values()) w.flush()
+  }
+}

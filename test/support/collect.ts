@@ -1,0 +1,95 @@
+/** Reads bytes with one format and gives back what it wrote, as plain objects: how tests look at a parser. */
+import type { Format, MemberContext } from '../../src/formats/format.js'
+import type { Instant } from '../../src/model/instant.js'
+import type { ProblemKind, Sink } from '../../src/model/sink.js'
+import type { Span } from '../../src/model/span.js'
+import { type EvidenceTable, tables } from '../../src/model/tables.js'
+
+export interface Row {
+  readonly span: Span
+  readonly t: bigint | null
+  readonly guess: string | null
+  readonly [column: string]: unknown
+}
+
+export interface Problem {
+  readonly kind: ProblemKind
+  readonly says: string
+  readonly span: Span
+}
+
+export interface Collected {
+  readonly rows: Record<EvidenceTable, Row[]>
+  readonly records: Span[]
+  readonly problems: Problem[]
+  readonly notes: Problem[]
+  readonly skips: Span[]
+  readonly lost: { from: Instant | null; to: Instant | null; events: number; why: string }[]
+  /** What the spans of records, problems and skips leave open or cover twice: must be empty for text. */
+  holes(size: number): string[]
+}
+
+export const context = (more: Partial<MemberContext> = {}): MemberContext => ({ path: 'test', reference: null, zoneMinutes: null, accessLogFormats: [], ...more })
+
+/** Reads `bytes` in blocks of `blockSize` bytes. */
+export function collect(format: Format, bytes: Buffer | string, more: Partial<MemberContext> = {}, blockSize = 1 << 20): Collected {
+  const all = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes)
+  const out: Collected = {
+    rows: {} as Collected['rows'],
+    records: [],
+    problems: [],
+    notes: [],
+    skips: [],
+    lost: [],
+    holes: size => holes([...out.records, ...out.problems.map(p => p.span), ...out.skips], size),
+  }
+  let span: Span | null = null
+  const sink: Record<string, unknown> = {
+    record: (s: Span) => {
+      span = s
+      out.records.push(s)
+    },
+    problem: (kind: ProblemKind, says: string, s: Span) => out.problems.push({ kind, says, span: s }),
+    skip: (s: Span) => out.skips.push(s),
+    note: (kind: ProblemKind, says: string, s: Span) => out.notes.push({ kind, says, span: s }),
+    lost: (_: Span, from: Instant | null, to: Instant | null, events: number, why: string) => out.lost.push({ from, to, events, why }),
+  }
+  for (const [name, table] of Object.entries(tables)) {
+    if (!table.evidence) continue
+    const rows: Row[] = []
+    out.rows[name as EvidenceTable] = rows
+    const writer: Record<string, unknown> = {
+      begin: (at: Instant | null) => {
+        if (!span) throw new Error('a row was begun before any record')
+        rows.push({ span, t: at?.ns ?? null, guess: at?.guess ?? null, ...Object.fromEntries(Object.keys(table.columns).map(c => [c, null])) })
+        return rows.length - 1
+      },
+    }
+    for (const c of Object.keys(table.columns)) writer[c] = (v: unknown) => ((rows.at(-1) as Record<string, unknown>)[c] = v)
+    sink[name] = writer
+  }
+  const parser = format.open(context(more))
+  let at = 0
+  let fed = 0
+  let line = 1
+  do {
+    fed = Math.min(all.length, fed + blockSize)
+    const block = all.subarray(at, fed)
+    const used = parser.parse({ bytes: block, byteStart: at, line, last: fed === all.length }, sink as unknown as Sink)
+    for (const b of block.subarray(0, used)) if (b === 10) line++
+    at += used
+  } while (fed < all.length)
+  return out
+}
+
+function holes(spans: readonly Span[], size: number): string[] {
+  const wrong: string[] = []
+  let at = 0
+  for (const s of [...spans].sort((a, b) => a.byteStart - b.byteStart || a.byteEnd - b.byteEnd)) {
+    if (s.byteStart > at) wrong.push(`hole ${at}-${s.byteStart}`)
+    if (s.byteStart < at) wrong.push(`twice ${s.byteStart}-${at}`)
+    at = Math.max(at, s.byteEnd)
+  }
+  if (at !== size) wrong.push(`hole ${at}-${size}`)
+  return wrong
+}
