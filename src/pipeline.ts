@@ -1,6 +1,6 @@
 /** From members to a filled, joined store: everything before the rules. */
 import type { Bundle } from './bundle/open.js'
-import { correlate } from './correlate/correlate.js'
+import { correlate, type Joined } from './correlate/correlate.js'
 import { type Ingested, ingest, type IngestOptions } from './ingest/ingest.js'
 import { Interner } from './ingest/interner.js'
 import { Writers } from './ingest/writers.js'
@@ -17,6 +17,7 @@ export interface PipelineOptions extends IngestOptions {
 export interface Loaded {
   readonly store: Store
   readonly ingested: Ingested
+  readonly joined: Joined
   /** Strings that the dictionary had no room for. */
   readonly overflowed: number
 }
@@ -37,9 +38,9 @@ export async function load(bundle: Bundle, options: PipelineOptions): Promise<Lo
     await settle()
     await store.addSources(ingested.sources.map(s => ({ ...s, node: null, namespace: null, pod: null, container: null })))
     const writers = new Writers(interner, batch => store.push(batch))
-    await correlate({ store, writers, settle, ingested, clockError: options.clockError })
+    const joined = await correlate({ store, writers, settle, ingested, clockError: options.clockError })
     await store.createViews(interner.overflowed > 0)
-    return { store, ingested, overflowed: interner.overflowed }
+    return { store, ingested, joined, overflowed: interner.overflowed }
   } catch (e) {
     store.close()
     throw e

@@ -1,7 +1,7 @@
 /** Options that several commands share, and how their values are read. */
 import type { Command } from 'commander'
 import { join } from 'node:path'
-import { openBundle } from '../bundle/open.js'
+import { openBundle, type Stdin } from '../bundle/open.js'
 import { zoneOffset } from '../formats/text/time.js'
 import { iso, SECOND } from '../model/instant.js'
 import { type Loaded, load } from '../pipeline.js'
@@ -25,31 +25,32 @@ export function reading(command: Command): Command {
     .option('--access-log-format <string>', "an access-log format as configured, or PATTERN=STRING for some files only (repeatable)", many)
 }
 
-/** Opens the paths and reads them into a store: a private one, or `file`. */
-export async function loadPaths(paths: readonly string[], options: ReadingOptions, file: string | null): Promise<Loaded & { base: string; skipped: readonly { path: string; why: string }[] }> {
-  const folder = privateFolder()
-  const bundle = await openBundle(paths, paths.includes('-') ? { stream: process.stdin, spoolFile: join(folder, 'stdin') } : null)
+/** The reading options as the pipeline takes them. Throws `UsageError`. */
+export const readingOptions = (options: ReadingOptions) => ({
+  clockError: durationOf(options.clockError, '--clock-error'),
+  zones: (options.zone ?? []).map(zoneOf),
+  accessLogFormats: (options.accessLogFormat ?? []).map(formatOf),
+})
+
+/** Standard input, where a path asks for it. */
+export const stdinFor = (paths: readonly string[]): Stdin | null => (paths.includes('-') ? { stream: process.stdin, spoolFile: join(privateFolder(), 'stdin') } : null)
+
+/** Opens the paths and reads them into a private store. The caller closes it. */
+export async function loadPaths(paths: readonly string[], options: ReadingOptions): Promise<Loaded> {
+  const bundle = await openBundle(paths, stdinFor(paths))
   const bar = progress()
   try {
-    const loaded = await load(bundle, {
-      file: file ?? join(folder, 'store.duckdb'),
-      spillFolder: folder,
-      clockError: durationOf(options.clockError, '--clock-error'),
-      zones: (options.zone ?? []).map(zoneOf),
-      accessLogFormats: (options.accessLogFormat ?? []).map(formatOf),
-      onProgress: bar.at,
-    })
-    return { ...loaded, base: bundle.base, skipped: bundle.skipped }
+    return await load(bundle, { ...readingOptions(options), file: join(privateFolder(), 'store.duckdb'), spillFolder: privateFolder(), onProgress: bar.at })
   } finally {
     bar.stop()
   }
 }
 
-/** `PATTERN=STRING` only where the pattern looks like a file name: formats hold `=` too. */
+/** `PATTERN=STRING` only where the pattern has a dot, a slash or a star in it: formats such as `time=%START_TIME%` hold `=` too. */
 function formatOf(value: string): { pattern: string | null; format: string } {
   const at = value.indexOf('=')
   const pattern = value.slice(0, at)
-  return at > 0 && /^[\w.*/-]+$/.test(pattern) ? { pattern, format: value.slice(at + 1) } : { pattern: null, format: value }
+  return at > 0 && /^[\w.*/-]+$/.test(pattern) && /[.*/]/.test(pattern) ? { pattern, format: value.slice(at + 1) } : { pattern: null, format: value }
 }
 
 function zoneOf(value: string): readonly [string, number] {

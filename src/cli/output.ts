@@ -1,4 +1,18 @@
-/** Writing to stdout without losing the end of it. */
+/** Writing reports: to stdout without losing the end of it, to files whole or not at all. */
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { UsageError } from './exit.js'
+
+/** Writes a file beside and renames it when complete. Throws `UsageError` where that is not possible. */
+export async function writeFileWhole(file: string, text: string): Promise<void> {
+  const beside = `${file}.${process.pid}.part`
+  try {
+    await writeFile(beside, text)
+    await rename(beside, file)
+  } catch (e) {
+    await rm(beside, { force: true })
+    throw new UsageError(`--output ${file} cannot be written: ${(e as NodeJS.ErrnoException).code ?? e}`, 'name a file in a folder that exists and can be written')
+  }
+}
 
 /** Resolves when the text was handed to the system. */
 export function write(text: string): Promise<void> {

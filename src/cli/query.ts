@@ -2,11 +2,10 @@
 import type { Command } from 'commander'
 import { stringify } from 'csv-stringify/sync'
 import { query, type QueryResult } from '../store/query.js'
-import { Store, StoreError } from '../store/store.js'
-import { SCHEMA_VERSION } from '../store/schema.js'
+import type { Store } from '../store/store.js'
 import { EXIT, UsageError } from './exit.js'
 import { loadPaths, reading, type ReadingOptions } from './options.js'
-import { privateFolder } from './private-folder.js'
+import { openCase } from './open-case.js'
 import { write } from './output.js'
 import { table } from './table.js'
 
@@ -41,19 +40,8 @@ export function queryCommand(program: Command, setCode: (code: number) => void):
 }
 
 async function fromPaths(paths: string[], options: QueryOptions): Promise<{ store: Store; recognised: boolean }> {
-  const loaded = await loadPaths(paths, options, null)
+  const loaded = await loadPaths(paths, options)
   return { store: loaded.store, recognised: loaded.ingested.sources.some(s => s.records > 0) }
-}
-
-/** Opens a case file for reading. */
-export async function openCase(file: string): Promise<Store> {
-  const store = await Store.open({ file, spillFolder: privateFolder(), readOnly: true })
-  const version = await store.meta('schema')
-  if (version !== String(SCHEMA_VERSION)) {
-    store.close()
-    throw new StoreError(`${file} is not a case file of this version of wirecase`, 'analyze the bundle again into a new file')
-  }
-  return store
 }
 
 const RENDER: Record<string, (r: QueryResult) => string> = {

@@ -8,7 +8,7 @@ import type { Batch } from '../model/batch.js'
 import type { Instant, Nanoseconds } from '../model/instant.js'
 import { DAMAGE, type EvidenceWriter, type ProblemKind, type Sink } from '../model/sink.js'
 import type { Span } from '../model/span.js'
-import { type EvidenceTable, tables } from '../model/tables.js'
+import { type EvidenceTable, type Table, tables } from '../model/tables.js'
 import type { Interner } from './interner.js'
 import { Writers } from './writers.js'
 
@@ -140,7 +140,7 @@ function referenceOf(heads: readonly Buffer[], chosen: readonly (Format | null)[
     if (to === null || at.ns > to) to = at.ns
   }
   const writer = new Proxy({}, { get: (_, key) => (key === 'begin' ? (at: Instant | null) => (see(at), 0) : key === 't_earliest' || key === 't_latest' || key === 't_end' ? (ns: bigint | null) => see(ns === null ? null : { ns, guess: null }) : () => undefined) })
-  const probe = new Proxy({}, { get: (_, key) => (typeof key === 'string' && key in tables ? writer : () => undefined) }) as Sink
+  const probe = new Proxy({}, { get: (_, key) => (typeof key === 'string' && (tables as Record<string, Table>)[key]?.evidence ? writer : () => undefined) }) as Sink
   heads.forEach((head, i) => {
     const format = chosen[i]
     if (format) format.open(contexts[i] as MemberContext).parse({ bytes: head, byteStart: 0, line: 1, last: head.length < limits.head }, probe)
