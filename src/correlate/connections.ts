@@ -1,5 +1,6 @@
 /** Streams proxy logs through the replay and stores connections and attempts, with the lines they rest on. */
-import { type SqlRow, type Store } from '../store/store.js'
+import type { Endpoint } from '../model/endpoint.js'
+import type { SqlRow, Store } from '../store/store.js'
 import type { Correlation } from './correlate.js'
 import { type Attempt, type Connection, type Line, type Mark, Replay, replayTemplates, type Stream } from './replay.js'
 import { evidenceWriter, type Place } from './evidence.js'
@@ -20,6 +21,8 @@ export interface StreamFailure {
   readonly attempt: number
   /** Row of `connection`, or null. */
   readonly connection: number | null
+  /** The address that the attempt went to, where the log has it. */
+  readonly remote: Endpoint | null
   readonly place: Place
 }
 
@@ -89,6 +92,7 @@ export async function replayConnections(c: Correlation): Promise<Connections> {
       healed: a.healed,
       attempt: row,
       connection: onConnection,
+      remote: a.connection?.remote ?? null,
       place: spanOf(a.marks.at(-1) as Mark),
     })
   }

@@ -2,6 +2,7 @@
  * Every request or session that did not end well for its client: from access records, joined across proxies by request
  * id, and from proxy logs where no access record shows them. Rules say why.
  */
+import { groupBy } from '../model/group.js'
 import { MILLISECOND } from '../model/instant.js'
 import type { SqlRow, Store } from '../store/store.js'
 import type { StreamFailure } from './connections.js'
@@ -110,10 +111,10 @@ export async function buildFailures(c: Correlation, streams: readonly StreamFail
   const list: Failure[] = []
   const leftStreams = new Set(streams)
   const index = indexStreams(streams)
-  const leftBackends = new Map<string, BackendFailure[]>()
-  for (const b of backends) leftBackends.set(b.requestId ?? `${b.place.source}:${b.place.byteStart}`, [...(leftBackends.get(b.requestId ?? '') ?? []), b])
+  const leftBackends = groupBy(backends, b => b.requestId ?? `${b.place.source}:${b.place.byteStart}`)
   for (const hops of groups) {
-    const own = hops.flatMap(h => streamsOf(h, index)).filter(s => leftStreams.has(s))
+    const byId = hops.flatMap(h => streamsOf(h, index)).filter(s => leftStreams.has(s))
+    const own = byId.length > 0 ? byId : streamsByAddress(hops.findLast(failedByItself) ?? null, leftStreams)
     for (const s of own) leftStreams.delete(s)
     const id = hops.find(h => h.requestId !== null)?.requestId ?? null
     const failed = id === null ? [] : (leftBackends.get(id) ?? [])
@@ -285,16 +286,30 @@ function streamsOf(r: RequestRecord, index: StreamIndex): StreamFailure[] {
   return (index.byConnection.get(connectionId) ?? []).filter(s => s.t !== null && s.t >= start - MILLISECOND && s.t <= end + MILLISECOND)
 }
 
-function byStream(streams: Iterable<StreamFailure>): StreamFailure[][] {
-  const groups = new Map<string, StreamFailure[]>()
+/** Records and log agree to a few milliseconds: both are written by one process, and the record prints whole ones. */
+const SAME_END = 5n * MILLISECOND
+
+/** Without ids: the stream that was reset when the record ended, on its way to the same address. Marked by nothing else, so the nearest is taken. */
+function streamsByAddress(r: RequestRecord | null, streams: Iterable<StreamFailure>): StreamFailure[] {
+  if (r === null || r.end === null || r.kind !== 'http') return []
+  const { end } = r
+  let best: StreamFailure | null = null
+  let least: bigint | null = null
   for (const s of streams) {
-    const key = `${s.source} ${s.downstreamConnectionId} ${s.streamId}`
-    const group = groups.get(key)
-    if (group) group.push(s)
-    else groups.set(key, [s])
+    if (s.t === null || s.healed || s.requestId !== null || !sameReason(r, s)) continue
+    if (s.remote?.ip && (s.remote.ip !== r.upstreamIp || s.remote.port !== r.upstreamPort)) continue
+    const distance = s.t > end ? s.t - end : end - s.t
+    if (distance <= SAME_END && (least === null || distance < least)) {
+      best = s
+      least = distance
+    }
   }
-  return [...groups.values()]
+  return best ? [best] : []
 }
+
+const sameReason = (r: RequestRecord, s: StreamFailure): boolean => r.details === null || r.details.replaceAll('_', ' ').includes(s.reason) || (s.reason === 'upstream timeout' && r.flags.includes('UT'))
+
+const byStream = (streams: Iterable<StreamFailure>): StreamFailure[][] => [...groupBy(streams, s => `${s.source} ${s.downstreamConnectionId} ${s.streamId}`).values()]
 
 async function backendFailures(store: Store): Promise<BackendFailure[]> {
   const rows = await store.rows(

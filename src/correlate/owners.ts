@@ -2,6 +2,7 @@
 import type { SqlRow, Store } from '../store/store.js'
 import type { Correlation } from './correlate.js'
 import { evidenceWriter, type Place } from './evidence.js'
+import { groupBy } from '../model/group.js'
 import { MILLISECOND } from '../model/instant.js'
 
 /** One interval of ownership. Bounds are instants; null is unbounded (`from`) or still held (`to`). */
@@ -128,14 +129,8 @@ function stated(facts: readonly Fact[]): Owner[] {
 
 /** Intervals from what objects and watches show of a pod: the surest start and end known for (address, uid). */
 function observed(facts: readonly Fact[]): Owner[] {
-  const groups = new Map<string, Fact[]>()
-  for (const f of facts) {
-    if (f.what === 'owned' || f.kind === 'endpoint' || f.kind === 'service' || f.kind === 'instance' || f.reason?.includes('hostNetwork')) continue
-    const key = `${f.ip} ${f.uid ?? f.subject}`
-    const group = groups.get(key)
-    if (group) group.push(f)
-    else groups.set(key, [f])
-  }
+  const usable = facts.filter(f => f.what !== 'owned' && f.kind !== 'endpoint' && f.kind !== 'service' && f.kind !== 'instance' && !f.reason?.includes('hostNetwork'))
+  const groups = groupBy(usable, f => `${f.ip} ${f.uid ?? f.subject}`)
   return [...groups.values()].map(owned).filter(o => o !== null)
 }
 

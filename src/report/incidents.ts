@@ -1,18 +1,12 @@
 /** Findings with one root are one incident: what a person reads first. */
+import { groupBy } from '../model/group.js'
 import { isoOrNull } from '../model/instant.js'
 import { CONFIDENCES, type Impact, type Incident, SEVERITIES } from '../model/report.js'
 import type { Found } from '../rules/run.js'
 
 /** Groups findings above info by rule and root; the gravest first, then the most numerous, then by time. */
 export function incidents(findings: readonly Found[]): Incident[] {
-  const groups = new Map<string, Found[]>()
-  for (const f of findings) {
-    if (f.severity === 'info') continue
-    const key = `${f.rule} ${f.root}`
-    const group = groups.get(key)
-    if (group) group.push(f)
-    else groups.set(key, [f])
-  }
+  const groups = groupBy(findings.filter(f => f.severity !== 'info'), f => `${f.rule} ${f.root}`)
   return [...groups.values()].map(incident).sort(gravest)
 }
 

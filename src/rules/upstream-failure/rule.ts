@@ -2,6 +2,7 @@
 import type { Place } from '../../correlate/evidence.js'
 import { type Failure, innermost, outermost, placeOfFailure } from '../../correlate/failures.js'
 import { endpointText } from '../../model/endpoint.js'
+import { groupBy } from '../../model/group.js'
 import { MILLISECOND } from '../../model/instant.js'
 import type { Confidence, Severity, Subject } from '../../model/report.js'
 import type { DraftFinding, Judgement, Rule, RuleContext } from '../rule.js'
@@ -59,13 +60,7 @@ async function judge(context: RuleContext): Promise<Judgement> {
     judged.push({ failure: f, suffix: refine(cause.code, f, attempt, remote, context), remote, attempt })
   }
   const onlyLogged = context.failures.list.filter(f => f.hops.length === 0).length
-  const groups = new Map<string, Judged[]>()
-  for (const j of judged) {
-    const key = `${j.suffix} ${j.remote ?? ''} ${innermost(j.failure)?.cluster ?? ''}`
-    const group = groups.get(key)
-    if (group) group.push(j)
-    else groups.set(key, [j])
-  }
+  const groups = groupBy(judged, j => `${j.suffix} ${j.remote ?? ''} ${innermost(j.failure)?.cluster ?? ''}`)
   const seen = new Set<string>()
   return { applies: context.failures.requests + onlyLogged > 0, checked: context.failures.requests + onlyLogged, findings: [...groups.values()].map(g => finding(g, context, seen)) }
 }

@@ -1,0 +1,1 @@
+import '../formats/reaches-bundle.js'

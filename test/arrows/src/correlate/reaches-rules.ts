@@ -1,0 +1,1 @@
+import '../rules/reaches-report.js'

@@ -1,0 +1,3 @@
+import { get } from 'node:https'
+
+export const asked = get('https://example.com')

@@ -1,0 +1,1 @@
+import '../store/reaches-rules.js'

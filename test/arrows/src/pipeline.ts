@@ -1,0 +1,1 @@
+import './cli/reaches-all.js'

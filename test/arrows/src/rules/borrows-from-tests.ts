@@ -1,0 +1,3 @@
+import fastCheck from 'fast-check'
+
+export const sample = fastCheck.sample(fastCheck.integer())

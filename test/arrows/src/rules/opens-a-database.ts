@@ -1,0 +1,3 @@
+import { DuckDBInstance } from '@duckdb/node-api'
+
+export const unlocked = await DuckDBInstance.create()

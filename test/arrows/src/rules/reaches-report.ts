@@ -1,0 +1,3 @@
+import '../report/reaches-pipeline.js'
+
+export type Rule = string

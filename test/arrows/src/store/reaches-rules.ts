@@ -1,0 +1,3 @@
+import type { Rule } from '../rules/reaches-report.js'
+
+export type Stored = Rule
