@@ -47,7 +47,7 @@ export const capabilities = {
     test: `SELECT count(*) > 0 AS there FROM raw.owner WHERE t_from IS NOT NULL OR t_to IS NOT NULL`,
     why: 'whether an address changed its owner while a connection to it lived cannot be known without it',
     when: 'now',
-    collect: 'API server audit log and CNI log of {since} to {until} (for AWS VPC CNI: /var/log/aws-routed-eni/ipamd.log on the node); next time: kubectl get pods -A -o json --watch --output-watch-events > pods-watch.json',
+    collect: "ssh {node} sudo cat /var/log/aws-routed-eni/ipamd.log > ipamd.log   # or the log of your CNI; and the API server's audit log of {since} to {until}: both still exist. Next time: kubectl get pods -A -o json --watch --output-watch-events > pods-watch.json",
   },
   'upstream-connections': {
     title: 'the life of upstream connections (debug log of the proxy)',
@@ -71,7 +71,7 @@ export const capabilities = {
     test: `SELECT (SELECT count(*) FROM raw.pod_fact WHERE what IN ${words(...STOPS)} AND t_latest IS NOT NULL) + (SELECT count(*) FROM raw.owner WHERE t_to IS NOT NULL) > 0 AS there`,
     why: 'whether a session outlived its pod cannot be known without it',
     when: 'now',
-    collect: 'kubectl get events -A -o json > events.json; API server audit log of {since} to {until}; next time: kubectl get pods -A -o json --watch --output-watch-events > pods-watch.json',
+    collect: "kubectl get events -A -o json > events.json   # kept for an hour; the API server's audit log of {since} to {until} keeps longer. Next time: kubectl get pods -A -o json --watch --output-watch-events > pods-watch.json",
   },
   'upstream-capture': {
     title: 'a capture on the side of the pod',
@@ -79,7 +79,7 @@ export const capabilities = {
     test: 'SELECT count(*) > 0 AS there FROM raw.session',
     why: 'retransmissions towards the pod prove the blackhole; a FIN from the pod would refute it',
     when: 'next-time',
-    collect: "tcpdump -i any -s 128 -w {pod}.pcap 'host {ip}'   (on the node of the proxy)",
+    collect: "tcpdump -i any -s 128 -w {pod}.pcap 'host {ip}'   # on the node of the proxy",
   },
   requests: {
     title: 'finished requests (an access log)',
@@ -95,15 +95,15 @@ export const capabilities = {
     test: `SELECT count(*) > 0 AS there FROM raw.request WHERE kind = ${word('http')}`,
     why: 'without requests nobody can have been cut off',
     when: 'now',
-    collect: 'kubectl logs {pod} --since-time={since} > access.log   (Cloud Foundry: bosh ssh router -c "sudo cat /var/vcap/sys/log/gorouter/access.log")',
+    collect: 'kubectl logs {pod} --since-time={since} > access.log   # Cloud Foundry: bosh ssh router -c "sudo cat /var/vcap/sys/log/gorouter/access.log" > access.log',
   },
   'instance-stops': {
     title: 'when instances were told to stop, exited or died',
     formats: ['cf-app-log', 'diego-log', 'k8s-events', 'k8s-watch', 'k8s-objects', 'k8s-table'],
-    test: `SELECT count(*) > 0 AS there FROM raw.pod_fact WHERE what IN ${words(...STOPS)} AND t_latest IS NOT NULL`,
+    test: `SELECT count(*) > 0 AS there FROM raw.pod_fact WHERE what IN ${words(...STOPS, 'deletion')} AND t_latest IS NOT NULL`,
     why: 'a request cut off by a stop, a crash and a kill for memory look the same to the proxy: only the exit and its time tell them apart',
     when: 'now',
-    collect: 'cf logs {app} --recent > cf-logs.txt; bosh ssh diego-cell -c "sudo cat /var/vcap/sys/log/rep/rep.stdout.log" > rep.log   (Kubernetes: kubectl get events -A -o json > events.json; kubectl get pods -A -o json > pods.json)',
+    collect: 'cf logs {app} --recent > cf-logs.txt; bosh ssh diego-cell -c "sudo cat /var/vcap/sys/log/rep/rep.stdout.log" > rep.log   # Kubernetes: kubectl get events -A -o json > events.json; kubectl get pods -A -o json > pods.json',
   },
   'route-changes': {
     title: "the router's own log (registered and unregistered endpoints, failed attempts)",

@@ -3,8 +3,9 @@ import type { Ingested, Source } from '../ingest/ingest.js'
 import type { Writers } from '../ingest/writers.js'
 import type { Store } from '../store/store.js'
 import { type Abilities, abilities } from './capabilities.js'
+import { type ClockOffset, measureClocks } from './clocks.js'
 import { type Connections, replayConnections } from './connections.js'
-import { writeProblems } from './coverage.js'
+import { writeClocks, writeProblems } from './coverage.js'
 import { buildFailures, type Failures } from './failures.js'
 import { buildOwners, Ownership } from './owners.js'
 
@@ -26,6 +27,8 @@ export interface Joined {
   readonly abilities: Abilities
   /** The interval of all dated evidence. */
   readonly window: { readonly from: bigint | null; readonly to: bigint | null }
+  /** Offsets measured between pairs of sources. */
+  readonly clocks: readonly ClockOffset[]
   /** Nanoseconds. */
   readonly clockError: bigint
 }
@@ -37,9 +40,13 @@ export async function correlate(c: Correlation): Promise<Joined> {
   const connections = await replayConnections(c)
   c.writers.flush()
   await c.settle()
+  const clocks = await measureClocks(c.store)
+  writeClocks(c, clocks)
   const failures = await buildFailures(c, connections.failures)
+  c.writers.flush()
+  await c.settle()
   const window = windowOf(c.ingested.sources)
-  return { owners, connections, failures, abilities: await abilities(c.store, window), window, clockError: c.clockError }
+  return { owners, connections, failures, abilities: await abilities(c.store, window), window, clocks, clockError: c.clockError }
 }
 
 function windowOf(sources: readonly Source[]): Joined['window'] {

@@ -1,4 +1,5 @@
 /** What each source covers, its gaps, and what was not understood. */
+import { type ClockOffset, offsetMs } from './clocks.js'
 import type { Correlation } from './correlate.js'
 
 /** Writes `problem` rows and the `coverage` of every source that has times. */
@@ -30,5 +31,18 @@ export function writeProblems({ writers, ingested }: Correlation): void {
     coverage.t_to(l.to)
     coverage.lost(BigInt(l.events))
     coverage.why(l.why)
+  }
+}
+
+/** Writes the measured offsets. */
+export function writeClocks({ writers }: Correlation, clocks: readonly ClockOffset[]): void {
+  const clock = writers.derived('clock')
+  for (const c of clocks) {
+    clock.begin()
+    clock.a(c.a)
+    clock.b(c.b)
+    clock.offset_ms(offsetMs(c.offset))
+    clock.error_ms(offsetMs(c.error))
+    clock.anchors(c.anchors)
   }
 }

@@ -94,6 +94,9 @@ export function isFailed(r: RequestRecord): boolean {
   return r.details !== null && r.details !== OWN_ANSWER
 }
 
+/** A record of an answer that took more than one attempt: of the failed ones it tells no more. */
+const isHealed = (r: RequestRecord): boolean => r.kind === 'http' && (r.attempts ?? 1) > 1
+
 export interface Failures {
   readonly list: Failure[]
   /** Finished requests and sessions in the bundle, probes included. */
@@ -103,7 +106,7 @@ export interface Failures {
 
 /** Builds the list. The order of the list is total. */
 export async function buildFailures(c: Correlation, streams: readonly StreamFailure[]): Promise<Failures> {
-  const words = await constantIds(c.store, ['end', OWN_ANSWER])
+  const words = await constantIds(c.store, ['end', 'http', OWN_ANSWER])
   const [count] = await c.store.rows(`SELECT count(*) AS n, count(*) FILTER (WHERE probe) AS probes FROM raw.request WHERE phase = ${words.get('end') ?? -1} OR phase IS NULL`)
   const records = await failedRecords(c.store, words)
   const backends = await backendFailures(c.store)
@@ -119,16 +122,14 @@ export async function buildFailures(c: Correlation, streams: readonly StreamFail
     const id = hops.find(h => h.requestId !== null)?.requestId ?? null
     const failed = id === null ? [] : (leftBackends.get(id) ?? [])
     if (id !== null) leftBackends.delete(id)
-    if (!hops.some(isFailed) && own.length === 0 && failed.length === 0) continue
-    list.push(failure(hops, own, failed))
+    const shown = hops.some(isFailed) || own.length > 0 || failed.length > 0
+    if (!shown && !hops.some(isHealed)) continue
+    list.push({ ...failure(hops, own, failed), cause: shown ? null : 'retried' })
   }
   // What only a log shows: unless access records of the time say that the client never noticed.
   for (const group of byStream(leftStreams)) list.push(failure([], group, []))
   for (const group of leftBackends.values()) list.push(failure([], [], group))
-  list.sort(byTimeAndPlace)
-  list.forEach((f, i) => {
-    f.index = i
-  })
+  order(list)
   return { list, requests: Number(count?.n ?? 0), probes: Number(count?.probes ?? 0) }
 }
 
@@ -145,6 +146,26 @@ function failure(hops: readonly RequestRecord[], streams: readonly StreamFailure
     cause: null,
     finding: null,
   }
+}
+
+/** The failure of a session whose record looks like that of a normal end: a rule knows better. Goes into the list by `addFailures`. */
+export const failureOfRecord = (r: RequestRecord): Failure => failure([r], [], [])
+/** The same for one that only a log shows. */
+export const failureOfStream = (s: StreamFailure): Failure => failure([], [s], [])
+
+/** Puts failures that rules have found into the list, each once; its order stays total. */
+export function addFailures({ list }: Failures, found: readonly Failure[]): void {
+  const fresh = new Set(found.filter(f => f.index < 0))
+  if (fresh.size === 0) return
+  for (const f of fresh) list.push(f)
+  order(list)
+}
+
+function order(list: Failure[]): void {
+  list.sort(byTimeAndPlace)
+  list.forEach((f, i) => {
+    f.index = i
+  })
 }
 
 /** Where a failure is cited first. */
@@ -174,13 +195,14 @@ const RECORD_WORDS = ['proxy', 'kind', 'method', 'flags', 'details', 'terminatio
 async function failedRecords(store: Store, words: ReadonlyMap<string, number>): Promise<RequestRecord[]> {
   const ended = `(phase IS NULL OR phase = ${words.get('end') ?? -1})`
   const failed = `(status >= 500 OR flags IS NOT NULL OR router_error IS NOT NULL OR (details IS NOT NULL AND details <> ${words.get(OWN_ANSWER) ?? -1}))`
+  const retried = `(kind = ${words.get('http') ?? -1} AND attempts > 1)`
   const asked = `SELECT request_id FROM raw.request WHERE request_id IS NOT NULL AND ${ended} AND ${failed} UNION SELECT request_id FROM raw.proxy_line WHERE request_id IS NOT NULL
     AND template IN (SELECT id FROM raw.dictionary WHERE value = 'backend-endpoint-failed')`
-  return readRecords(store, `SELECT ${RECORD} FROM raw.request WHERE ${ended} AND (${failed} OR request_id IN (${asked})) ORDER BY source, byte_start, "row"`)
+  return readRecords(store, `SELECT ${RECORD} FROM raw.request WHERE ${ended} AND (${failed} OR ${retried} OR request_id IN (${asked})) ORDER BY source, byte_start, "row"`)
 }
 
 /** Access records of a query on `raw.request` that selects all of their columns (`recordColumns`). */
-export async function readRecords(store: Store, sql: string): Promise<RequestRecord[]> {
+export async function readRecords(store: Pick<Store, 'rows' | 'words'>, sql: string): Promise<RequestRecord[]> {
   const rows = await store.rows(sql)
   const words = await store.words(rows.flatMap(r => RECORD_WORDS.map(c => r[c])).filter((v): v is number => typeof v === 'number'))
   return rows.map(r => recordOf(r, words))

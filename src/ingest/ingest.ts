@@ -130,22 +130,38 @@ function choose(head: Buffer, context: MemberContext): Format | null {
   return best
 }
 
-/** The interval of times in the heads that needed no guess. */
+/** Tables whose times are those of the incident; objects also hold times of long before. */
+const LIVE: ReadonlySet<string> = new Set(['flow', 'request', 'proxy_line', 'packet', 'session'])
+
+/** The interval of times in the heads that needed no guess: of live records where there are any, else of events, else of facts. */
 function referenceOf(heads: readonly Buffer[], chosen: readonly (Format | null)[], contexts: readonly MemberContext[]): MemberContext['reference'] {
-  let from: Nanoseconds | null = null
-  let to: Nanoseconds | null = null
-  const see = (at: Instant | null) => {
-    if (!at || (at.guess !== null && at.guess !== 'zone')) return
-    if (from === null || at.ns < from) from = at.ns
-    if (to === null || at.ns > to) to = at.ns
+  const seen = new Map<string, { from: Nanoseconds; to: Nanoseconds }>()
+  const see = (rank: string, ns: Nanoseconds): void => {
+    const r = seen.get(rank)
+    seen.set(rank, r ? { from: ns < r.from ? ns : r.from, to: ns > r.to ? ns : r.to } : { from: ns, to: ns })
   }
-  const writer = new Proxy({}, { get: (_, key) => (key === 'begin' ? (at: Instant | null) => (see(at), 0) : key === 't_earliest' || key === 't_latest' || key === 't_end' ? (ns: bigint | null) => see(ns === null ? null : { ns, guess: null }) : () => undefined) })
-  const probe = new Proxy({}, { get: (_, key) => (typeof key === 'string' && (tables as Record<string, Table>)[key]?.evidence ? writer : () => undefined) }) as Sink
+  const writerOf = (rank: string): unknown =>
+    new Proxy(
+      {},
+      {
+        get: (_, key) =>
+          key === 'begin'
+            ? (at: Instant | null) => {
+                if (at && (at.guess === null || at.guess === 'zone')) see(rank, at.ns)
+                return 0
+              }
+            : (value: unknown) => {
+                if (key === 't_end' && typeof value === 'bigint') see(rank, value)
+              },
+      },
+    )
+  const writers = { live: writerOf('live'), event: writerOf('event'), fact: writerOf('fact') }
+  const probe = new Proxy({}, { get: (_, key) => ((tables as Record<string, Table>)[String(key)]?.evidence ? (LIVE.has(String(key)) ? writers.live : key === 'event' ? writers.event : writers.fact) : () => undefined) }) as Sink
   heads.forEach((head, i) => {
     const format = chosen[i]
     if (format) format.open(contexts[i] as MemberContext).parse({ bytes: head, byteStart: 0, line: 1, last: head.length < limits.head }, probe)
   })
-  return from === null || to === null ? null : { from, to }
+  return seen.get('live') ?? seen.get('event') ?? seen.get('fact') ?? null
 }
 
 async function readMember(member: Member, id: number, format: Format | null, context: MemberContext, head: Buffer, writers: Writers, out: Ingested): Promise<void> {

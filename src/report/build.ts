@@ -1,5 +1,6 @@
 /** Makes the report object from what was read, joined and judged. Cited bytes are read back here, once per source. */
 import type { Member } from '../bundle/member.js'
+import { offsetMs } from '../correlate/clocks.js'
 import type { Joined } from '../correlate/correlate.js'
 import type { Place } from '../correlate/evidence.js'
 import { type Failure, innermost, outermost, placeOfFailure } from '../correlate/failures.js'
@@ -181,17 +182,17 @@ function ownersOf(joined: Joined, findings: readonly Found[]): Report['owners'] 
     .map(o => ({ ip: o.ip, owner: o.name, uid: o.uid, kind: o.kind, from: isoOrNull(o.from), to: isoOrNull(o.to), certain: o.certain }))
 }
 
-/** Pairs of sources that one finding rests on, and whose order in time no measurement backs: listed with 0 anchors. */
+/** Measured offsets, and pairs of sources that one finding rests on without a measurement: those have 0 anchors. */
 function clocksOf(sources: readonly Source[], findings: readonly Found[], joined: Joined): Report['clocks'] {
-  const pairs = new Set<string>()
+  const measured = joined.clocks.map(c => ({ pair: [c.a, c.b] as const, offset_ms: offsetMs(c.offset), error_ms: offsetMs(c.error), anchors: c.anchors }))
+  const known = new Set(measured.map(m => m.pair.join(' ')))
+  const assumed = new Set<string>()
   for (const f of findings) {
     const ids = [...new Set(f.claims.flatMap(c => c.places.map(p => p.source)))].filter(id => (sources.find(s => s.id === id)?.first ?? null) !== null).sort((a, b) => a - b)
-    for (const a of ids) for (const b of ids) if (a < b) pairs.add(`${a} ${b}`)
+    for (const a of ids) for (const b of ids) if (a < b && !known.has(`${a} ${b}`)) assumed.add(`${a} ${b}`)
   }
-  return [...pairs]
-    .map(p => p.split(' ').map(Number) as [number, number])
-    .sort((p, q) => p[0] - q[0] || p[1] - q[1])
-    .map(([a, b]) => ({ a: sourceId(a), b: sourceId(b), offset_ms: 0, error_ms: Number(joined.clockError) / 1e6, anchors: 0 }))
+  const pairs = [...measured, ...[...assumed].map(p => ({ pair: p.split(' ').map(Number) as [number, number], offset_ms: 0, error_ms: offsetMs(joined.clockError), anchors: 0 }))]
+  return pairs.sort((p, q) => p.pair[0] - q.pair[0] || p.pair[1] - q.pair[1]).map(({ pair, ...rest }) => ({ a: sourceId(pair[0]), b: sourceId(pair[1]), ...rest }))
 }
 
 function problemsOf({ ingested, skipped, overflowed }: ReportInput): Report['problems'] {

@@ -52,7 +52,7 @@ export interface DraftFinding {
   readonly missing: readonly Missing[]
   readonly advice: readonly string[]
   readonly references: readonly string[]
-  /** Failures that this finding explains. */
+  /** Failures that this finding explains: of the context's list, or new ones (`failureOfRecord`), which the runner puts into it. */
   readonly failures: readonly Failure[]
 }
 

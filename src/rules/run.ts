@@ -1,7 +1,7 @@
 /** Runs the rules over a joined store: the most specific first, so that what it explains is not explained again. */
 import { createHash } from 'node:crypto'
 import type { Joined } from '../correlate/correlate.js'
-import { constantIds } from '../correlate/failures.js'
+import { addFailures, constantIds } from '../correlate/failures.js'
 import { placeOf } from '../correlate/owners.js'
 import type { Source } from '../ingest/ingest.js'
 import { CONFIDENCES, type Confidence, type Missing, type Verdict } from '../model/report.js'
@@ -35,7 +35,7 @@ export interface Outcome {
 }
 
 /** The most specific rule takes a failure first; the verdicts are printed in the order of `rules`. */
-const PRECEDENCE = ['WC101', 'WC102', 'WC103', 'WC105', 'WC104']
+const PRECEDENCE = ['WC100', 'WC101', 'WC102', 'WC103', 'WC105', 'WC104']
 
 export async function runRules(rules: readonly Rule[], store: Store, joined: Joined, sources: readonly Source[], options: RunOptions): Promise<Outcome> {
   const byPrecedence = [...rules].sort((a, b) => PRECEDENCE.indexOf(a.code) - PRECEDENCE.indexOf(b.code))
@@ -51,12 +51,13 @@ export async function runRules(rules: readonly Rule[], store: Store, joined: Joi
       const j = await rule.judge(context)
       const findings = j.findings.filter(f => inWindow(f, options)).map(f => found(rule, f))
       for (const f of findings) claim(f)
+      addFailures(joined.failures, findings.flatMap(f => f.failures))
       judged.set(rule.code, { ...j, findings })
     } catch (e) {
       errors.set(rule.code, e instanceof Error ? (e.message.split('\n', 1)[0] ?? '') : String(e))
     }
   }
-  const verdicts = rules.map(r => verdict(r, judged.get(r.code) ?? null, errors.get(r.code) ?? null, joined, options))
+  const verdicts = rules.map(r => verdict(r, judged.get(r.code) ?? null, errors.get(r.code) ?? null, joined))
   const findings = rules.flatMap(r => [...(judged.get(r.code)?.findings ?? [])].sort(byTime))
   return { verdicts, findings, errors, reads }
 }
@@ -83,10 +84,11 @@ function byTime(a: Found, b: Found): number {
   return a.fingerprint < b.fingerprint ? -1 : a.fingerprint > b.fingerprint ? 1 : 0
 }
 
-function verdict(rule: Rule, j: (Judgement & { findings: Found[] }) | null, error: string | null, joined: Joined, options: RunOptions): Verdict {
+function verdict(rule: Rule, j: (Judgement & { findings: Found[] }) | null, error: string | null, joined: Joined): Verdict {
   const head = { rule: rule.code, name: rule.name }
   if (error !== null) return { ...head, verdict: 'error', confidence: null, applies: true, checked: 0, findings: 0, missing: [{ needs: 'a run without an error', why: `the rule failed: ${error}`, when: 'now', collect: 'report it with the bundle' }] }
-  if (!j) return { ...head, verdict: 'not-evaluable', confidence: null, applies: false, checked: 0, findings: 0, missing: [{ needs: 'to be asked for', why: `--rule ${(options.only ?? []).join(', ')} leaves it out`, when: 'now', collect: `add --rule ${rule.code}` }] }
+  // Left out by --rule: nothing lacks.
+  if (!j) return { ...head, verdict: 'not-evaluable', confidence: null, applies: false, checked: 0, findings: 0, missing: [] }
   const lacking = rule.needs.filter(n => !joined.abilities.has(n))
   const missing: Missing[] = [...lacking.map(n => joined.abilities.missing(n)), ...(j.missing ?? [])]
   const real = j.findings.filter(f => f.severity !== 'info')

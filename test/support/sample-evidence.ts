@@ -8,7 +8,7 @@ import type { Evidence, SourceReport } from '../../src/model/report.js'
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** A text file of a bundle, whose lines can be cited. */
-export class SampleFile {
+class SampleFile {
   constructor(
     readonly id: string,
     readonly path: string,

@@ -54,7 +54,18 @@ const KEYS = new Map<string, Key>(
 )
 const START_KEYS = ['start_time', '@timestamp', 'startTime', 'ts'] as const
 /** What no other log has together with a start, a code or flags, and a duration. */
-const SIGNATURE: ReadonlySet<Key> = new Set<Key>(['flags', 'bytesReceived', 'bytesSent', 'upstreamHost', 'cluster', 'downstreamRemote', 'downstreamLocal', 'upstreamLocal', 'details', 'protocol'])
+const SIGNATURE: ReadonlySet<Key> = new Set<Key>([
+  'flags',
+  'bytesReceived',
+  'bytesSent',
+  'upstreamHost',
+  'cluster',
+  'downstreamRemote',
+  'downstreamLocal',
+  'upstreamLocal',
+  'details',
+  'protocol',
+])
 
 /** Reads an object with the keys of a product's JSON format, or null. `text` is the object as printed. */
 export function readByKeys(value: JsonObject, text: string, context: TimeContext): Reading | null {
@@ -173,7 +184,7 @@ export class JsonFormat {
 }
 
 function mixed(template: TextTemplate, text: string, reading: Reading, context: TimeContext): void {
-  const found = template.read(text, 'plain', context) ?? template.read(text, 'named', context) ?? template.read(text, 'omitted', context)
+  const found = template.readAny(text, context)
   if (!found) return
   for (const key of Object.keys(found) as (keyof Reading)[]) {
     if (key === 'start' || key === 'digits') continue

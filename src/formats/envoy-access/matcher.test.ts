@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Boundaries, Pattern } from './matcher.js'
+import { Pattern, type Values } from './matcher.js'
 import { operatorOf } from './operators.js'
 import { parseTemplate } from './template.js'
 import { TextTemplate } from './text-formats.js'
@@ -24,8 +24,8 @@ describe('format strings', () => {
 
   it('are read in no time, whatever they are', () => {
     const started = performance.now()
-    for (const piece of ['%', '%A(', '%A()', ')', '%REQ(X)%', '%A(%B(']) parseTemplate(piece.repeat(64 * 1024 / piece.length))
-    expect(performance.now() - started).toBeLessThan(2000)
+    for (const piece of ['%', '%A(', '%A()', ')', '%REQ(X)%', '%A(%B(']) parseTemplate(piece.repeat((64 * 1024) / piece.length))
+    expect(performance.now() - started).toBeLessThan(1000)
   })
 })
 
@@ -39,7 +39,8 @@ function readings(pattern: Pattern, text: string): number[][] {
     if (text.slice(start, end) === '-') return true
     const length = end - start
     if (length < shape.min || length > shape.max) return false
-    for (let i = start; i < end; i++) if (shape.chars && !shape.chars.has(text.charCodeAt(i))) return false
+    const chars = shape.endpointChars && text.startsWith('envoy://', start) ? shape.endpointChars : shape.chars
+    for (let i = start; i < end; i++) if (chars && !chars.has(text.charCodeAt(i))) return false
     return shape.accepts === null || shape.accepts(text, start, end)
   }
   const go = (k: number, at: number[]): void => {
@@ -55,23 +56,24 @@ function readings(pattern: Pattern, text: string): number[][] {
 }
 
 /** What all readings agree on. */
-function agreed(all: number[][]): Boundaries | null {
+function agreed(pattern: Pattern, text: string): Values | null {
+  const all = readings(pattern, text).map(at => pattern.steps.map((s, k) => text.slice(at[k], at[k + 1]! - s.literal.length)))
   const [first] = all
-  return first ? first.map((at, k) => (all.every(r => r[k] === at) ? at : -1)) : null
+  return first ? first.map((value, k) => (pattern.steps[k]!.operator.field !== null && all.every(r => r[k] === value) ? value : null)) : null
 }
 
 describe('the matcher', () => {
   const FORMATS = [
     '%RESPONSE_CODE%%BYTES_SENT%%DURATION% %PROTOCOL%%RESPONSE_FLAGS%',
-    '"%REQ(A)%" "%REQ(B)%" %DURATION%',
-    '%REQ(A)% %UPSTREAM_HOST% %UPSTREAM_CLUSTER%',
+    '"%REQ(USER-AGENT)%" "%REQ(X-REQUEST-ID)%" %DURATION%',
+    '%REQ(USER-AGENT)% %UPSTREAM_HOST% %UPSTREAM_CLUSTER%',
     '%UPSTREAM_CLUSTER%a%ROUTE_NAME%a%DURATION%',
-    '%RESPONSE_CODE_DETAILS%,%REQ(A):3%,%RESPONSE_FLAGS%,%UPSTREAM_HOST%',
-    '%REQ(A)%%REQ(B)%',
+    '%RESPONSE_CODE_DETAILS%,%REQ(USER-AGENT):3%,%RESPONSE_FLAGS%,%UPSTREAM_HOST%',
+    '%REQ(USER-AGENT)%%REQ(X-REQUEST-ID)%',
     '- %REQ(:METHOD)%a%REQ(:PATH)% "%UPSTREAM_LOCAL_ADDRESS%"',
     '%UPSTREAM_REMOTE_PORT% %REQUESTED_SERVER_NAME%-%CONNECTION_ID%',
   ]
-  const ALPHABET = ['a', '-', ' ', '"', ',', '1', ':', '" "', '/', 'UF', 'b:1', 'HTTP/1.1', '200']
+  const ALPHABET = ['a', '-', ' ', '"', ',', '1', ':', '" "', '/', 'UF', 'b:1', 'HTTP/1.1', '200', 'envoy://']
 
   it('agrees with trying everything', () => {
     let state = 7
@@ -87,7 +89,7 @@ describe('the matcher', () => {
         for (let round = 0; round < 400; round++) {
           let text = pattern.prefix
           for (const literal of literals) text += Array.from({ length: random(4) }, () => ALPHABET[random(ALPHABET.length)]).join('') + literal
-          const want = agreed(readings(pattern, text))
+          const want = agreed(pattern, text)
           if (want) read++
           expect(pattern.match(text), `${format} (${level}) on ${JSON.stringify(text)}`).toEqual(want)
         }
@@ -96,21 +98,31 @@ describe('the matcher', () => {
   })
 
   it.each(['"', ' ', '" "', '-', 'a', '1', 'HTTP/1.1" ', 'a" "b" 1 ', '/x HTTP/1.1" 503 UC 1 2 3 4 "', '10.0.0.1:80 ', 'envoy://a b'])('takes linear time on %j', piece => {
-    const started = performance.now()
-    for (const format of [...FORMATS, '[%START_TIME%] "%REQ(:METHOD)% %REQ(A)% %PROTOCOL%" %RESPONSE_CODE% "%REQ(B)%" "%UPSTREAM_HOST%" %UPSTREAM_CLUSTER% %ROUTE_NAME%'])
+    const started = process.cpuUsage()
+    for (const format of [
+      ...FORMATS,
+      '[%START_TIME%] "%REQ(:METHOD)% %REQ(USER-AGENT)% %PROTOCOL%" %RESPONSE_CODE% "%REQ(X-REQUEST-ID)%" "%UPSTREAM_HOST%" %UPSTREAM_CLUSTER% %ROUTE_NAME%',
+    ])
       for (const level of ['plain', 'named', 'omitted'] as const) {
         const pattern = new Pattern(parseTemplate(format), level)
         const body = piece.repeat(Math.ceil((64 * 1024) / piece.length))
         pattern.match(`${pattern.prefix}${body}`)
         pattern.match(`[2026-01-01T00:00:00.000Z] "GET ${body} HTTP/1.1" 200 "${body}" "10.0.0.1:80" a b`)
       }
-    expect(performance.now() - started).toBeLessThan(5000)
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(2500)
   })
 })
 
 describe('operators', () => {
   it('are free text where nothing else is known', () => {
-    for (const [name, argument] of [['A_NEW_ONE', null], ['REQ', 'X'], ['RESP', 'SERVER'], ['DYNAMIC_METADATA', 'a:b'], ['constructor', null], ['REQ', 'constructor']] as const)
+    for (const [name, argument] of [
+      ['A_NEW_ONE', null],
+      ['REQ', 'X'],
+      ['RESP', 'SERVER'],
+      ['DYNAMIC_METADATA', 'a:b'],
+      ['constructor', null],
+      ['REQ', 'constructor'],
+    ] as const)
       expect(operatorOf({ name, argument, cut: null })).toMatchObject({ field: null, free: true })
   })
 })

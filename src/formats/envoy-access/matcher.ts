@@ -1,14 +1,13 @@
 /**
  * Finds every way to read a line as a format, and so what of it is certain. Text formats escape nothing and clients
- * write part of each line, so one reading proves nothing: a boundary between two values is certain only where all
- * readings have it.
+ * write part of each line, so one reading proves nothing: a value is certain only where all readings have it.
  *
  * One pass forward collects, operator by operator, the places where its value may begin; one pass back drops those from
  * which the end cannot be reached. Both take time linear in the line (times the operators), and no expression is built
  * for a record. Most lines have one place a step.
  */
 import { type Operator, operatorOf } from './operators.js'
-import type { Level, Shape } from './shapes.js'
+import { beginsEndpoint, type Level, type Shape } from './shapes.js'
 import type { Token } from './template.js'
 
 /** An operator and the literal text after it. */
@@ -27,13 +26,14 @@ interface Step {
 }
 
 function stepOf(operator: Operator, shape: Shape, literal: string): Step {
-  const clear = literal !== '' && shape.chars !== null && !shape.chars.has(literal.charCodeAt(0))
+  const first = literal.charCodeAt(0)
+  const clear = literal !== '' && shape.chars !== null && !shape.chars.has(first) && !shape.endpointChars?.has(first)
   const ends = shape.end ? 'own' : clear ? 'clear' : Number.isFinite(shape.max) ? 'bounded' : shape.chars ? 'run' : 'free'
   return { operator, shape, literal, ends, dash: shape.chars !== null && !shape.chars.has(DASH) }
 }
 
-/** Where the values of a line begin: one more than there are operators, -1 where it cannot be proven. */
-export type Boundaries = readonly number[]
+/** The printed value of each operator, null where the readings of a line differ. Operators that fill no field are not looked at. */
+export type Values = readonly (string | null)[]
 
 const DASH = 0x2d
 
@@ -60,8 +60,8 @@ export class Pattern {
     this.steps = steps
   }
 
-  /** The boundaries of all readings of `text` as one record, or null where there is none. */
-  match(text: string): Boundaries | null {
+  /** What all readings of `text` as one record agree on, or null where there is none. */
+  match(text: string): Values | null {
     if (text.length > LONGEST || !text.startsWith(this.prefix) || !text.endsWith(this.lastLiteral)) return null
     const places = this.forward(text)
     return places && this.settle(text, places, text.length)
@@ -99,19 +99,19 @@ export class Pattern {
     return all
   }
 
-  /** Drops the places from which `end` cannot be reached. */
-  private settle(text: string, places: readonly Places[], end: number): Boundaries | null {
+  /** Drops the places from which `end` cannot be reached, and takes the values between those that are left. */
+  private settle(text: string, places: readonly Places[], end: number): Values | null {
     const last = this.steps.length - 1
-    const out: number[] = []
+    const out: (string | null)[] = []
     let next: Places = end
     for (let k = last; k >= 0; k--) {
-      const here = places[k] as Places
+      const step = this.steps[k] as Step
       // A single place is on every reading once there is one.
-      next = typeof here === 'number' && k < last ? here : survivors(this.steps[k] as Step, text, listOf(here), listOf(next))
-      if (next === NOWHERE) return null
-      out[k] = typeof next === 'number' ? next : -1
+      const here: Places = typeof places[k] === 'number' && k < last ? (places[k] as number) : survivors(step, text, listOf(places[k] as Places), listOf(next))
+      if (here === NOWHERE) return null
+      out[k] = step.operator.field === null ? null : valueBetween(step, text, here, next)
+      next = here
     }
-    out.push(end)
     return out
   }
 }
@@ -188,8 +188,9 @@ function everyPlace({ shape, literal }: Step, text: string, start: number, runEn
 }
 
 /** The end of the characters that a value from `start` may have. */
-function endOfRun({ chars, max }: Shape, text: string, start: number): number {
-  const limit = start + max < text.length ? start + max : text.length
+function endOfRun(shape: Shape, text: string, start: number): number {
+  const limit = Math.min(start + shape.max, text.length)
+  const chars = shape.endpointChars && beginsEndpoint(text, start) ? shape.endpointChars : shape.chars
   if (chars === null) return limit
   let i = start
   while (i < limit && chars.has(text.charCodeAt(i))) i++
@@ -212,6 +213,27 @@ function survivors(step: Step, text: string, starts: readonly number[], targets:
     return false
   })
   return placesOf(kept)
+}
+
+/** How many pairs of places are compared: more do not agree anyway. */
+const PAIRS = 64
+
+/** The value from one of `starts` to before one of `nexts`, or null where there are several. */
+function valueBetween(step: Step, text: string, starts: Places, nexts: Places): string | null {
+  const size = step.literal.length
+  if (typeof starts === 'number' && typeof nexts === 'number') return text.slice(starts, nexts - size)
+  const from = listOf(starts)
+  const to = listOf(nexts)
+  if (from.length * to.length > PAIRS) return null
+  let value: string | null = null
+  for (const start of from)
+    for (const next of to) {
+      if (survivors(step, text, [start], [next]) === NOWHERE) continue
+      const found = text.slice(start, next - size)
+      if (value !== null && value !== found) return null
+      value = found
+    }
+  return value
 }
 
 /** Index of the first of the ascending `places` that is `at` or beyond. */

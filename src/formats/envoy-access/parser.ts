@@ -2,8 +2,8 @@
 import type { Sink } from '../../model/sink.js'
 import { lineSpan, type Span } from '../../model/span.js'
 import type { MemberContext } from '../format.js'
-import { isJsonObject, parseJson } from '../text/json.js'
-import type { TextFormat, Unit } from '../text/reader.js'
+import { getObject, getString, isJsonObject, type JsonObject, parseJson } from '../text/json.js'
+import type { Recogniser, TextFormat, Unit } from '../text/reader.js'
 import type { TimeContext } from '../text/time.js'
 import { JsonFormat, readByKeys } from './json.js'
 import type { Reading } from './reading.js'
@@ -55,53 +55,76 @@ const mayBeShipped = (text: string): boolean => {
 }
 const isDigit = (c: number): boolean => c >= 0x30 && c <= 0x39
 
+/** Reads the units of one member. */
+class AccessLog implements Recogniser<Found> {
+  private readonly given: GivenFormats
+  private readonly shipped = new TextFormats(shippedTemplates())
+  private readonly context: TimeContext
+
+  constructor(context: MemberContext) {
+    this.given = new GivenFormats(context.accessLogFormats)
+    this.context = context
+  }
+
+  match({ text }: Unit): Found | null {
+    const opened = this.given.multiline.find(t => t.opens(text))
+    if (opened) return { is: 'lines', template: opened, lines: 1 }
+    const reading = this.text(text)
+    return reading ? { is: 'record', reading } : this.given.readJoined(text, this.context)
+  }
+
+  holds(found: Found, line: string): boolean {
+    return found.is === 'lines' && !found.template.reopens(line) && found.lines++ < found.template.lines
+  }
+
+  write(found: Found, unit: Unit, sink: Sink): void {
+    if (found.is === 'joined') return writeJoined(found.records, unit, sink)
+    const reading = found.is === 'record' ? found.reading : found.template.readAny(unit.text, this.context)
+    if (!reading) return sink.problem('truncated', 'an access-log record of several lines that does not fit its format', unit.span)
+    sink.record(unit.span)
+    writeRequest(reading, unit.wrapper.pod, unit.span, sink)
+  }
+
+  json(value: JsonObject, unit: Unit, sink: Sink): boolean {
+    const reading = this.object(value, unit.text) ?? this.shipment(value)
+    if (!reading) return false
+    sink.record(unit.span)
+    writeRequest(reading, unit.wrapper.pod ?? getString(getObject(value, 'kubernetes'), 'pod_name'), unit.span, sink)
+    return true
+  }
+
+  private text(text: string): Reading | null {
+    return this.given.texts.read(text, this.context) ?? (mayBeShipped(text) ? this.shipped.read(text, this.context) : null)
+  }
+
+  /** A JSON object as a record, or a text that only looks like one. */
+  private object(value: JsonObject, text: string): Reading | null {
+    for (const format of this.given.json) {
+      const reading = format.read(value, this.context)
+      if (reading) return reading
+    }
+    for (const template of this.given.multiline) {
+      const reading = template.readAny(text, this.context)
+      if (reading) return reading
+    }
+    return this.text(text) ?? readByKeys(value, text, this.context)
+  }
+
+  /** The line that a log shipper (Fluent Bit, Fluentd) put into an object of its own. */
+  private shipment(value: JsonObject): Reading | null {
+    const line = getString(value, 'log')?.trimEnd()
+    if (line === undefined) return null
+    const inner = line.startsWith('{') ? parseJson(line) : undefined
+    return isJsonObject(inner) ? this.object(inner, line) : this.text(line)
+  }
+}
+
 export const envoyAccess: TextFormat = {
   id: 'envoy-access',
   title: 'Envoy access log: text or JSON of Envoy, Istio, Envoy Gateway, Contour, Consul, Cilium, Emissary, or a format of your own',
   names: [/access.*\.(log|jsonl?)(\.gz)?$/i, /(istio-proxy|envoy)[^/]*\.log(\.gz)?$/i],
   collect: 'kubectl logs -n <namespace> <pod> -c <istio-proxy or envoy> > <pod>.envoy-access.log',
-  recogniser: (context: MemberContext) => {
-    const given = new GivenFormats(context.accessLogFormats)
-    const shipped = new TextFormats(shippedTemplates())
-    const readText = (text: string): Reading | null => given.texts.read(text, context) ?? (mayBeShipped(text) ? shipped.read(text, context) : null)
-    return {
-      match: ({ text }): Found | null => {
-        const opened = given.multiline.find(t => t.opens(text))
-        if (opened) return { is: 'lines', template: opened, lines: 1 }
-        const reading = readText(text)
-        return reading ? { is: 'record', reading } : given.readJoined(text, context)
-      },
-      holds: (found, line) => {
-        const f = found as Found
-        return f.is === 'lines' && !f.template.reopens(line) && f.lines++ < f.template.lines
-      },
-      write: (found, unit, sink) => write(found as Found, unit, context, sink),
-      json: (value, unit, sink) => {
-        const reading = readJson()
-        if (!reading) return false
-        sink.record(unit.span)
-        writeRequest(reading, unit.wrapper.pod, unit.span, sink)
-        return true
-
-        function readJson(): Reading | null {
-          for (const format of given.json) {
-            const found = format.read(value, context)
-            if (found) return found
-          }
-          return readText(unit.text) ?? readByKeys(value, unit.text, context)
-        }
-      },
-    }
-  },
-}
-
-function write(found: Found, unit: Unit, context: TimeContext, sink: Sink): void {
-  const proxy = unit.wrapper.pod
-  if (found.is === 'joined') return writeJoined(found.records, unit, sink)
-  const reading = found.is === 'record' ? found.reading : (found.template.read(unit.text, 'plain', context) ?? found.template.read(unit.text, 'named', context) ?? found.template.read(unit.text, 'omitted', context))
-  if (!reading) return sink.problem('truncated', 'an access-log record of several lines that does not fit its format', unit.span)
-  sink.record(unit.span)
-  writeRequest(reading, proxy, unit.span, sink)
+  recogniser: context => new AccessLog(context) as Recogniser,
 }
 
 /** Records that share a line have spans of their own where each character is a byte, and the line's span otherwise. */

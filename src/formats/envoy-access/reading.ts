@@ -1,7 +1,7 @@
 /** What a record says, field by field, however it was printed. */
 import type { Instant } from '../../model/instant.js'
 import type { TimeContext } from '../text/time.js'
-import type { Boundaries, Pattern } from './matcher.js'
+import type { Pattern, Values } from './matcher.js'
 import { type Field, FIELDS, type Operator } from './operators.js'
 
 /** A value that the record cannot prove: it has another one in another reading. */
@@ -73,7 +73,7 @@ export function put(reading: Reading, operator: Operator, value: string, context
 }
 
 /** Notes that the line leaves the value of `operator` open. */
-export function doubt(reading: Reading, { field }: Operator): void {
+function doubt(reading: Reading, { field }: Operator): void {
   if (field !== null && reading[field] === undefined) reading[field] = UNPROVEN
 }
 
@@ -82,15 +82,13 @@ const isCut = (field: Field, value: string, cut: number): boolean =>
   field !== 'path' && field !== 'originalPath' && field !== 'anyPath' && field !== 'userAgent' && Buffer.byteLength(value) >= cut
 
 /** Adds the values of a line that `pattern` reads. */
-export function putAll(reading: Reading, pattern: Pattern, text: string, at: Boundaries, context: TimeContext): void {
-  const { steps } = pattern
+export function putAll(reading: Reading, { steps }: Pattern, values: Values, context: TimeContext): void {
   for (let k = 0; k < steps.length; k++) {
-    const { operator, literal } = steps[k] as Pattern['steps'][number]
+    const { operator } = steps[k] as Pattern['steps'][number]
+    const value = values[k]
     if (operator.field === null) continue
-    const start = at[k] as number
-    const next = at[k + 1] as number
-    if (start < 0 || next < 0) doubt(reading, operator)
-    else put(reading, operator, text.slice(start, next - literal.length), context)
+    if (value === null || value === undefined) doubt(reading, operator)
+    else put(reading, operator, value, context)
   }
 }
 

@@ -76,9 +76,41 @@ class Doubts {
 }
 
 const COLUMNS: readonly string[] = [
-  'kind', 'phase', 't_start', 't_end', 'duration_ms', 'method', 'path', 'protocol', 'status', 'flags', 'details', 'termination_details', 'transport_failure', 'bytes_received',
-  'bytes_sent', 'upstream_host', 'upstream_ip', 'upstream_port', 'upstream_local_ip', 'upstream_local_port', 'upstream_cluster', 'downstream_remote_ip', 'downstream_remote_port',
-  'downstream_local_ip', 'downstream_local_port', 'sni', 'route', 'authority', 'user_agent', 'x_forwarded_for', 'request_id', 'connection_id', 'upstream_connection_id', 'attempts', 'probe',
+  'kind',
+  'phase',
+  't_start',
+  't_end',
+  'duration_ms',
+  'method',
+  'path',
+  'protocol',
+  'status',
+  'flags',
+  'details',
+  'termination_details',
+  'transport_failure',
+  'bytes_received',
+  'bytes_sent',
+  'upstream_host',
+  'upstream_ip',
+  'upstream_port',
+  'upstream_local_ip',
+  'upstream_local_port',
+  'upstream_cluster',
+  'downstream_remote_ip',
+  'downstream_remote_port',
+  'downstream_local_ip',
+  'downstream_local_port',
+  'sni',
+  'route',
+  'authority',
+  'user_agent',
+  'x_forwarded_for',
+  'request_id',
+  'connection_id',
+  'upstream_connection_id',
+  'attempts',
+  'probe',
 ]
 
 /** The first of `fields` with a value. Where there is none and one is open, `columns` are. */
@@ -115,14 +147,31 @@ function addresses(reading: Reading, row: Writer, doubts: Doubts): void {
   endpoint(reading, doubts, 'upstream', ['upstreamHost', 'upstreamRemote'], 'upstreamRemoteIp', 'upstreamRemotePort', row.upstream_ip, row.upstream_port)
   endpoint(reading, doubts, 'upstream_local', ['upstreamLocal'], 'upstreamLocalIp', 'upstreamLocalPort', row.upstream_local_ip, row.upstream_local_port)
   const direct = reading.downstreamRemote === undefined && reading.downstreamRemoteIp === undefined
-  if (direct) endpoint(reading, doubts, 'downstream_remote', ['downstreamDirectRemote'], 'downstreamDirectRemoteIp', 'downstreamDirectRemotePort', row.downstream_remote_ip, row.downstream_remote_port)
+  if (direct)
+    endpoint(
+      reading,
+      doubts,
+      'downstream_remote',
+      ['downstreamDirectRemote'],
+      'downstreamDirectRemoteIp',
+      'downstreamDirectRemotePort',
+      row.downstream_remote_ip,
+      row.downstream_remote_port,
+    )
   else endpoint(reading, doubts, 'downstream_remote', ['downstreamRemote'], 'downstreamRemoteIp', 'downstreamRemotePort', row.downstream_remote_ip, row.downstream_remote_port)
   endpoint(reading, doubts, 'downstream_local', ['downstreamLocal'], 'downstreamLocalIp', 'downstreamLocalPort', row.downstream_local_ip, row.downstream_local_port)
 }
 
 /** An address from the first operator that prints it whole, or else from those that print its halves. Of a replaced address (`CLIENT_IP:56939`) the port is left. */
 function endpoint(
-  reading: Reading, doubts: Doubts, name: string, whole: readonly Key[], ipField: Key, portField: Key, setIp: (ip: string | null) => void, setPort: (port: number | null) => void,
+  reading: Reading,
+  doubts: Doubts,
+  name: string,
+  whole: readonly Key[],
+  ipField: Key,
+  portField: Key,
+  setIp: (ip: string | null) => void,
+  setPort: (port: number | null) => void,
 ): void {
   for (const field of whole) {
     const raw = reading[field]

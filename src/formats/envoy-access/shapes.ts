@@ -8,14 +8,15 @@
  * `omitted`: and any value may be empty (`omit_empty_values`).
  * A later level is asked only where an earlier one finds no reading at all.
  */
-export const LEVELS = ['plain', 'named', 'redacted', 'omitted'] as const
-export type Level = (typeof LEVELS)[number]
+export type Level = 'plain' | 'named' | 'redacted' | 'omitted'
 
 export type ShapeName = 'text' | 'name' | 'integer' | 'port' | 'flags' | 'word' | 'path' | 'method' | 'protocol' | 'address' | 'host' | 'token' | 'letters'
 
 export interface Shape {
   /** What values are made of; null: of anything. */
   readonly chars: Chars | null
+  /** What values that begin with `envoy://` are made of, if that is something else. */
+  readonly endpointChars: Chars | null
   readonly min: number
   /** Longest value, in UTF-16 units. Finite where `accepts` is there. */
   readonly max: number
@@ -26,7 +27,7 @@ export interface Shape {
 }
 
 /** A set of characters. */
-export class Chars {
+class Chars {
   private readonly ascii = new Uint8Array(128)
   private readonly beyond: boolean
 
@@ -54,7 +55,7 @@ const HOST = new Chars(/[0-9A-Za-z.:/_@%*[\]-]/, false)
 /** Longest address that is looked at: unix paths reach 108 bytes, endpoint ids are names. */
 const ADDRESS = 256
 
-const run = (chars: Chars | null, more: Partial<Shape> = {}): Shape => ({ chars, min: 1, max: Number.POSITIVE_INFINITY, accepts: null, end: null, ...more })
+const run = (chars: Chars | null, more: Partial<Shape> = {}): Shape => ({ chars, endpointChars: null, min: 1, max: Number.POSITIVE_INFINITY, accepts: null, end: null, ...more })
 const DASH = 0x2d
 const dash = (text: string, start: number, end: number): boolean => end === start + 1 && text.charCodeAt(start) === DASH
 
@@ -92,27 +93,23 @@ const nameShape = (level: Level): Shape => (level === 'plain' ? run(NOT_BLANK_OR
 
 function addressShape(level: Level): Shape {
   if (level === 'plain') return run(NOT_BLANK_OR_QUOTE, { max: ADDRESS, accepts: isAddress })
-  return run(NOT_QUOTE, { max: ADDRESS, accepts: level === 'named' ? isAddressOrEndpoint : isWordOrEndpoint })
+  // Endpoint ids are free text: they may hold blanks.
+  return run(NOT_BLANK_OR_QUOTE, { max: ADDRESS, endpointChars: NOT_QUOTE, accepts: level === 'named' ? isAddressOrEndpoint : null })
 }
+
+export const beginsEndpoint = (text: string, start: number): boolean => text.charCodeAt(start) === 0x65 && text.startsWith('envoy://', start)
 
 /** `-`, `ip:port`, `name:port` (somebody replaced the address), `envoy://listener/endpoint`, or a unix socket. */
 function isAddress(text: string, start: number, end: number): boolean {
   const first = text.charCodeAt(start)
   if (dash(text, start, end)) return true
   if (first === 0x2f || first === 0x40) return UNIX_PATH.test(text.slice(start, end))
-  if (first === 0x65 && text.startsWith('envoy://', start)) return !text.slice(start, end).includes(',')
+  if (beginsEndpoint(text, start)) return !text.slice(start, end).includes(',')
   return hasPort(text, start, end)
 }
 const UNIX_PATH = /^[\w./@%+~:=-]+$/
 
-/** Endpoint ids are free text: they may hold blanks. */
-const isAddressOrEndpoint = (text: string, start: number, end: number): boolean => text.startsWith('envoy://', start) || (hasNoBlank(text, start, end) && isAddress(text, start, end))
-const isWordOrEndpoint = (text: string, start: number, end: number): boolean => text.startsWith('envoy://', start) || hasNoBlank(text, start, end)
-
-function hasNoBlank(text: string, start: number, end: number): boolean {
-  for (let i = start; i < end; i++) if (text.charCodeAt(i) <= 32) return false
-  return true
-}
+const isAddressOrEndpoint = (text: string, start: number, end: number): boolean => beginsEndpoint(text, start) || isAddress(text, start, end)
 
 function hasPort(text: string, start: number, end: number): boolean {
   let i = end - 1

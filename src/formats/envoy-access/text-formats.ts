@@ -67,11 +67,20 @@ export class TextTemplate {
   /** What `text` says as one record, or null. */
   read(text: string, level: Level, context: TimeContext): Reading | null {
     const pattern = this.pattern(level)
-    const at = pattern.match(text)
-    if (!at) return null
+    const values = pattern.match(text)
+    if (!values) return null
     const reading = new Reading()
-    putAll(reading, pattern, text, at, context)
+    putAll(reading, pattern, values, context)
     return reading
+  }
+
+  /** What `text` says as one record, at the first level that can read it, or null. */
+  readAny(text: string, context: TimeContext): Reading | null {
+    for (const level of this.levels) {
+      const reading = this.read(text, level, context)
+      if (reading) return reading
+    }
+    return null
   }
 
   /** The records that stand on one line without a line break between them, each with its end in the line; null where it is anything else. */

@@ -18,7 +18,10 @@ function writeEndpoint(service: string | null, ips: readonly string[], target: J
 
 export function writeEndpointSlice(o: JsonObject, sink: Sink): void {
   const metadata = metadataOf(o)
-  const service = qualified(getString(metadata, 'namespace'), getString(getObject(metadata, 'labels'), SERVICE_NAME) ?? ownerName(metadata, 'Service') ?? getString(metadata, 'name'))
+  const service = qualified(
+    getString(metadata, 'namespace'),
+    getString(getObject(metadata, 'labels'), SERVICE_NAME) ?? ownerName(metadata, 'Service') ?? getString(metadata, 'name'),
+  )
   // The only clock of a slice: when the last change of a pod or service set it off.
   const at = timeOf(getObject(metadata, 'annotations'), TRIGGER_TIME)
   if (at) writeFact({ subject: service, kind: 'service', what: 'endpoints-changed', at, uid: getString(metadata, 'uid'), reason: getString(metadata, 'name') }, sink)
@@ -90,7 +93,12 @@ export function writeCiliumEndpoint(o: JsonObject, sink: Sink): void {
   const addressing = objectsIn(getObject(status, 'networking'), 'addressing')
   const ips = addressesIn(addressing.flatMap(a => [getString(a, 'ipv4'), getString(a, 'ipv6')]))
   const owner = objectsIn(metadataOf(o), 'ownerReferences').find(r => getString(r, 'kind') === 'Pod')
-  for (const ip of ips.length > 0 ? ips : [null]) writeFact({ subject: subjectOf(o), kind: 'pod', what: 'listed', ip, uid: getString(owner, 'uid'), reason: words(getString(status, 'state'), 'CiliumEndpoint') }, sink)
+  for (const ip of ips.length > 0 ? ips : [null])
+    writeFact({ subject: subjectOf(o), kind: 'pod', what: 'listed', ip, uid: getString(owner, 'uid'), reason: words(getString(status, 'state'), 'CiliumEndpoint') }, sink)
 }
 
-const ownerName = (metadata: JsonObject, kind: string): string | null => getString(objectsIn(metadata, 'ownerReferences').find(r => getString(r, 'kind') === kind), 'name')
+const ownerName = (metadata: JsonObject, kind: string): string | null =>
+  getString(
+    objectsIn(metadata, 'ownerReferences').find(r => getString(r, 'kind') === kind),
+    'name',
+  )

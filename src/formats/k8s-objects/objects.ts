@@ -62,7 +62,8 @@ export function writeObject(kind: string, o: JsonObject, sink: Sink): void {
 
 function writeGatewayAddresses(o: JsonObject, sink: Sink): void {
   for (const a of objectsIn(getObject(o, 'status'), 'addresses'))
-    for (const ip of addressesIn([getString(a, 'value')])) writeFact({ subject: subjectOf(o), kind: 'service', what: 'listed', ip, uid: getString(metadataOf(o), 'uid'), reason: 'Gateway' }, sink)
+    for (const ip of addressesIn([getString(a, 'value')]))
+      writeFact({ subject: subjectOf(o), kind: 'service', what: 'listed', ip, uid: getString(metadataOf(o), 'uid'), reason: 'Gateway' }, sink)
 }
 
 /** Kubernetes events beside other objects in one list. */

@@ -9,6 +9,8 @@ import { beginBlock, type Block, holdsLine, readBlock } from './yaml.js'
 function recogniser(): Recogniser<Block> {
   /** Columns of the items of the YAML list being read; -1 outside one. */
   let inItems = -1
+  /** Kind of the JSON list being read item by item: of the items of a PodList only the list says what they are. */
+  let listKind: string | null = null
 
   const match = ({ text }: Unit): Block | null => {
     const block = mayBegin(text) ? beginBlock(text, inItems) : null
@@ -37,7 +39,12 @@ function recogniser(): Recogniser<Block> {
     else sink.problem('not-recognised', 'YAML that is no whole object of Kubernetes', unit.span)
   }
 
-  return { match, holds, write, json: writeJson, skips: line => line === '---' || line === '...' }
+  const list = (head: string): boolean => {
+    listKind = /"kind"\s{0,8}:\s{0,8}"(\w{1,64})"/.exec(head)?.[1] ?? null
+    return head.includes('"apiVersion"')
+  }
+
+  return { match, holds, write, list, json: (o, unit, sink) => writeJson(o, listKind, unit, sink), skips: line => line === '---' || line === '...' }
 }
 
 const mayBegin = (line: string): boolean => {
@@ -45,10 +52,10 @@ const mayBegin = (line: string): boolean => {
   return (c === 0x61 || c === 0x6b || c === 0x2d || c === 0x20) && line.indexOf(':') > 0
 }
 
-function writeJson(o: JsonObject, unit: Unit, sink: Sink): boolean {
+function writeJson(o: JsonObject, listKind: string | null, unit: Unit, sink: Sink): boolean {
   const items = itemsOf(o)
   if (items === null) {
-    const kind = kindOf(o)
+    const kind = kindOf(o, listKind)
     if (kind === null) return false
     sink.record(unit.span)
     writeObject(kind, o, sink)

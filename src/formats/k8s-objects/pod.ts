@@ -5,7 +5,7 @@ import { get, getNumber, getObject, getString, type JsonObject } from '../text/j
 import { addressesIn, type Fact, metadataOf, objectsIn, subjectOf, timeOf, words, writeFact } from './facts.js'
 
 const CONTAINERS = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses']
-/** The condition's name since 1.29, and before. */
+/** The condition's name, and what it was called before 1.28. */
 const SANDBOX_READY = new Set(['PodReadyToStartContainers', 'PodHasNetwork'])
 const TERMINAL = new Set(['Succeeded', 'Failed'])
 
@@ -49,7 +49,8 @@ function writeConditions(base: Base, status: JsonObject | undefined, ips: readon
     if (SANDBOX_READY.has(type)) {
       // False is said before the first sandbox, too: then there was none that could be gone.
       if (holds === 'False' && !hadSandbox(status, ips)) continue
-      for (const ip of ips.length > 0 ? ips : [null]) writeFact({ ...base, what: holds === 'True' ? 'ready-sandbox' : 'sandbox-gone', ip, at, reason: hostNetwork ? 'hostNetwork' : null }, sink)
+      for (const ip of ips.length > 0 ? ips : [null])
+        writeFact({ ...base, what: holds === 'True' ? 'ready-sandbox' : 'sandbox-gone', ip, at, reason: hostNetwork ? 'hostNetwork' : null }, sink)
     } else if (type === 'Ready') writeFact({ ...base, what: holds === 'True' ? 'ready' : 'not-ready', at, reason: getString(c, 'reason') }, sink)
     else if (type === 'DisruptionTarget' && holds === 'True') writeFact({ ...base, what: 'terminating', at, reason: words('DisruptionTarget', getString(c, 'reason')) }, sink)
   }

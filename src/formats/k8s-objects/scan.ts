@@ -4,6 +4,8 @@ import { getObject, getString, isJsonObject, type JsonObject, type JsonValue, pa
 type Values = { [key: string]: JsonValue | undefined }
 
 const LINE = /^\s*(?:- )?["']?([\w.$/-]{1,200})["']?:(?: (.*))?$/
+/** Lists whose entries are told apart. */
+const GROUPS = new Set(['parentRefs', 'backendRefs', 'listeners'])
 const APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** null where the lines name no kind. */
@@ -29,7 +31,7 @@ export function scanObject(text: string): JsonObject | null {
     else if (section === 'metadata') {
       if (['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp'].includes(key)) metadata[key] ??= value
     } else if (section === 'spec') {
-      if (value === '' && key !== 'allowedRoutes') group = key
+      if (value === '' && GROUPS.has(key)) group = key
       if (['gatewayClassName', 'controllerName', 'nodeName', 'clusterIP', 'type'].includes(key)) spec[key] ??= value
       else if (group === 'backendRefs') collect(backends, ['kind', 'name', 'port'], key, value, line.trimStart().startsWith('- '))
       else if (group === 'listeners') collect(listeners, ['name', 'port', 'protocol'], key, value, line.trimStart().startsWith('- '))

@@ -49,7 +49,14 @@ export function readDescription(text: string): readonly Fact[] | null {
 
 type Value = (key: string) => string | null
 
-const addresses = (texts: readonly (string | null)[]): string[] => [...new Set(texts.flatMap(t => (t ?? '').split(',')).map(t => plainAddress(t.trim())).filter(ip => ip !== null))]
+const addresses = (texts: readonly (string | null)[]): string[] => [
+  ...new Set(
+    texts
+      .flatMap(t => (t ?? '').split(','))
+      .map(t => plainAddress(t.trim()))
+      .filter(ip => ip !== null),
+  ),
+]
 
 function describeService(subject: string, lines: readonly Line[], value: Value): Fact[] {
   const own = addresses([value('IP'), value('IPs')])
@@ -101,7 +108,9 @@ function containers(base: Pick<Fact, 'subject' | 'kind' | 'node'>, lines: readon
 }
 
 function describeNode(name: string, lines: readonly Line[]): Fact[] {
-  const facts = lines.filter(l => ['InternalIP', 'ExternalIP'].includes(l.key)).flatMap((l): Fact[] => addresses([l.value]).map(ip => ({ subject: name, kind: 'node', what: 'listed', ip, node: name, reason: l.key })))
+  const facts = lines
+    .filter(l => ['InternalIP', 'ExternalIP'].includes(l.key))
+    .flatMap((l): Fact[] => addresses([l.value]).map(ip => ({ subject: name, kind: 'node', what: 'listed', ip, node: name, reason: l.key })))
   return facts.length > 0 ? facts : [{ subject: name, kind: 'node', what: 'listed', node: name }]
 }
 

@@ -9,10 +9,15 @@ export interface Columns {
 
 const AGE = /^(?:\d{1,6}[ydhms]){1,4}$|^<(?:invalid|unknown)>$/
 const NAME = /^(?:[a-z]{1,40}(?:\.[a-z0-9.-]{1,100})?\/)?[a-z0-9][a-z0-9.-]{0,252}$/
+const READY = /\s\d{1,4}\/\d{1,4}\s/
 const WATCHED = new Set(['ADDED', 'MODIFIED', 'DELETED'])
 
 /** Cells of a line: apart by two blanks and more, or by tabs. */
-export const cellsOf = (line: string): string[] => line.split(/ {2,200}|\t/).map(c => c.trim()).filter(c => c !== '')
+const cellsOf = (line: string): string[] =>
+  line
+    .split(/ {2,200}|\t/)
+    .map(c => c.trim())
+    .filter(c => c !== '')
 
 /** The header of a table of named objects, or null. Tables of events, whose name comes last, are another format's. */
 export function readColumns(line: string): Columns | null {
@@ -40,7 +45,11 @@ export function readRow(line: string, columns: Columns): readonly Fact[] | null 
   const bare = name.slice(name.indexOf('/') + 1)
   const namespace = cell('NAMESPACE') ?? cell('NS')
   const subject = namespace === null ? bare : `${namespace}/${bare}`
-  const ips = (text: string | null) => (text ?? '').split(',').map(t => plainAddress(t.trim())).filter(ip => ip !== null)
+  const ips = (text: string | null) =>
+    (text ?? '')
+      .split(',')
+      .map(t => plainAddress(t.trim()))
+      .filter(ip => ip !== null)
   switch (columns.of) {
     case 'nodes':
       return [...ips(cell('INTERNAL-IP')).map(ip => ({ ip, reason: 'InternalIP' })), ...ips(cell('EXTERNAL-IP')).map(ip => ({ ip, reason: 'ExternalIP' }))].map(a => ({
@@ -52,7 +61,13 @@ export function readRow(line: string, columns: Columns): readonly Fact[] | null 
         reason: `${a.reason} ${cell('STATUS') ?? ''}`.trim(),
       }))
     case 'services':
-      return [...ips(cell('CLUSTER-IP')), ...ips(cell('EXTERNAL-IP'))].map(ip => ({ subject, kind: 'service', what: 'listed', ip, reason: [cell('TYPE'), cell('PORT(S)')].filter(x => x !== null).join(' ') }))
+      return [...ips(cell('CLUSTER-IP')), ...ips(cell('EXTERNAL-IP'))].map(ip => ({
+        subject,
+        kind: 'service',
+        what: 'listed',
+        ip,
+        reason: [cell('TYPE'), cell('PORT(S)')].filter(x => x !== null).join(' '),
+      }))
     case 'endpoints':
       return (cell('ENDPOINTS') ?? '').split(',').flatMap(text => {
         const end = readEndpoint(text.trim().split(' ', 1)[0])
@@ -61,7 +76,15 @@ export function readRow(line: string, columns: Columns): readonly Fact[] | null 
       })
     case 'pods': {
       const all = [...new Set([...ips(cell('IP')), ...ips(cell('IPS'))])]
-      return (all.length > 0 ? all : [null]).map(ip => ({ subject, kind: 'pod', what: 'listed', ip, node: cell('NODE'), uid: cell('UID'), reason: cell('STATUS') ?? cell('PHASE') }))
+      return (all.length > 0 ? all : [null]).map(ip => ({
+        subject,
+        kind: 'pod',
+        what: 'listed',
+        ip,
+        node: cell('NODE'),
+        uid: cell('UID'),
+        reason: cell('STATUS') ?? cell('PHASE'),
+      }))
     }
     default:
       return []
@@ -73,7 +96,7 @@ export function readRow(line: string, columns: Columns): readonly Fact[] | null 
  * what it is (READY, STATUS, RESTARTS, AGE in this order), so that it is read without a header, too.
  */
 export function readPodRow(line: string): Fact | null {
-  if (line.length > 4000) return null
+  if (line.length > 4000 || !READY.test(line)) return null
   const words = joinAgo(line.split(/\s/).filter(w => w !== ''))
   const ready = words.findIndex(w => /^\d{1,4}\/\d{1,4}$/.test(w))
   if (ready < 1 || ready > 3) return null

@@ -93,7 +93,16 @@ function readEvent(text: string, time: string, named: boolean, before?: Moment):
   }
   if (!verb || (named && subject === null) || (kind === 'node' && PROCESS_VERBS.has(verb.what))) return null
   const rest = words.slice(verb.words).join(' ')
-  return { kind, subject, what: verb.what, reason: reasonOf(rest) ?? verb.reason, ip: addressIn(rest), node: kind === 'node' ? subject : (/(?:^|\W)on (?:node )?([\w.-]{1,253})/.exec(rest)?.[1] ?? null), time, exact: !isApproximate(rest) }
+  return {
+    kind,
+    subject,
+    what: verb.what,
+    reason: reasonOf(rest) ?? verb.reason,
+    ip: addressIn(rest),
+    node: kind === 'node' ? subject : (/(?:^|\W)on (?:node )?([\w.-]{1,253})/.exec(rest)?.[1] ?? null),
+    time,
+    exact: !isApproximate(rest),
+  }
 }
 
 function verbOf(words: readonly string[]): { what: string; reason: string | null; words: number } | null {

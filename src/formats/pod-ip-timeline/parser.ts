@@ -13,7 +13,7 @@ type Found = { readonly is: 'header' } | { readonly is: 'entries'; readonly valu
 const OTHER_KEYS = 3
 
 /** The values of an object that speaks of an address, an owner and at least one end; else null. */
-export function valuesOf(o: JsonObject): Values | null {
+function valuesOf(o: JsonObject): Values | null {
   const values: Partial<Record<keyof Values, string>> = {}
   let others = 0
   for (const [key, v] of Object.entries(o)) {

@@ -2,6 +2,8 @@
 import { plainAddress } from '../text/address.js'
 import { columnOf, isOpen, readTime, type Values } from './entry.js'
 
+/** At least one end is a time, and no line begins with it: most log lines end here. */
+const LATER_TIME = /[\s=~"](?:\d{4}[-/]\d\d[-/]\d\d|\d{10})/
 const BLANKS = new Set([' ', '\t'])
 
 /**
@@ -9,7 +11,7 @@ const BLANKS = new Set([' ', '\t'])
  * bare columns `ip owner from to [note]`. null where the line is not of such a shape.
  */
 export function readLine(line: string): Values | null {
-  if (line.length > 2000) return null
+  if (line.length > 2000 || !LATER_TIME.test(line)) return null
   const words = wordsOf(line)
   if (words.length < 3 || words.length > 40) return null
   return pairs(words) ?? sentence(words)
@@ -47,7 +49,8 @@ function sentence(words: readonly string[]): Values | null {
   if (['pod', 'ip', 'address'].includes(rest[0]?.toLowerCase() ?? '')) rest.shift()
   const first = rest.shift() ?? ''
   const ip = addressOf(first)
-  while (['pod', 'owner', 'owned', 'by', 'ip', 'address', 'had', 'has', 'held', '->', '=', ':', 'belonged', 'to'].includes(rest[0]?.toLowerCase() ?? '') && rest.length > 2) rest.shift()
+  while (['pod', 'owner', 'owned', 'by', 'ip', 'address', 'had', 'has', 'held', '->', '=', ':', 'belonged', 'to'].includes(rest[0]?.toLowerCase() ?? '') && rest.length > 2)
+    rest.shift()
   const second = rest.shift() ?? ''
   const other = ip === null ? addressOf(second) : null
   const owner = ip === null ? first : second
@@ -84,8 +87,10 @@ function interval(words: readonly string[], values: Partial<Record<keyof Values,
 
 const ANYWHERE = { reference: null, zoneMinutes: null }
 const addressOf = (word: string): string | null => plainAddress(word) ?? (word.endsWith(':') ? plainAddress(word.slice(0, -1)) : null)
-const isName = (word: string): boolean => word.length <= 400 && /[A-Za-z]/.test(word) && /^[\w.@:*-]{1,253}(?:\/[\w.@:*-]{1,253}){0,2}$/.test(word) && plainAddress(word) === null && readTime(word, ANYWHERE) === null
-const complete = (v: Partial<Record<keyof Values, string>>): Values | null => (v.ip !== undefined && v.owner !== undefined && (v.from !== undefined || v.to !== undefined) ? (v as Values) : null)
+const isName = (word: string): boolean =>
+  word.length <= 400 && /[A-Za-z]/.test(word) && /^[\w.@:*-]{1,253}(?:\/[\w.@:*-]{1,253}){0,2}$/.test(word) && plainAddress(word) === null && readTime(word, ANYWHERE) === null
+const complete = (v: Partial<Record<keyof Values, string>>): Values | null =>
+  v.ip !== undefined && v.owner !== undefined && (v.from !== undefined || v.to !== undefined) ? (v as Values) : null
 
 export interface Header {
   readonly separator: string

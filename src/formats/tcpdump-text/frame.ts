@@ -54,7 +54,8 @@ const DAMAGED = /^(?:bad-|truncated-|unknown |\[\||\s?\[\|)/
 const ENDPOINTS = /^(\S{1,256}) > (\S{1,256}):(?:\s|$)/
 const PORTS = /^(\w[\w-]{0,31}) > (\w[\w-]{0,31}):(?:\s|$)/
 const TUNNEL = /^(?:\[[^\]]{1,60}\] )?(VXLAN|OTV|VXLAN-GPE|Geneve|GREv\d|LISP|L2TPv\d|GRE)\b,? ?/
-const SECURITY_HEADER = /^(AH\([^()]{1,80}(?:\([^()]{1,20}\)[^()]{0,100})?\)|frag \([^)]{1,30}\)|RT\d? \([^)]{1,200}\)|HBH(?: \([^)]{1,60}\)){0,4}|DSTOPT(?: \([^)]{1,60}\)){0,4}|IPComp\([^)]{1,60}\)):? ?/
+const SECURITY_HEADER =
+  /^(AH\([^()]{1,80}(?:\([^()]{1,20}\)[^()]{0,100})?\)|frag \([^)]{1,30}\)|RT\d? \([^)]{1,200}\)|HBH(?: \([^)]{1,60}\)){0,4}|DSTOPT(?: \([^)]{1,60}\)){0,4}|IPComp\([^)]{1,60}\)):? ?/
 const FLAGS = /^(?:\[[^\]]{1,60}\] )?Flags \[([^\]]{0,12})\]/
 const QUIET_TCP = /^tcp (\d{1,9})\b/
 /** tcpdump before 4.0: `S 1:1(0) ack 2 win 5840`. */
@@ -170,7 +171,13 @@ function readTunnel(source: string, target: string, name: string, body: string, 
     const inner = readInner(body.slice(start), depth + 1)
     if (inner && (hasAddresses(inner) || !inner.complete)) return withNotes([remark], inner)
   }
-  return { ...BLANK, ...endpoints(source, target, true), protocol: name.startsWith('GRE') ? null : 'UDP', notes: [remark], complete: !/^(?:VXLAN|OTV|Geneve)/.test(name) && /: |\n/.test(head) }
+  return {
+    ...BLANK,
+    ...endpoints(source, target, true),
+    protocol: name.startsWith('GRE') ? null : 'UDP',
+    notes: [remark],
+    complete: !/^(?:VXLAN|OTV|Geneve)/.test(name) && /: |\n/.test(head),
+  }
 }
 
 /** After `proto IPv4 (0x0800), …: ` of a tunnel, `-e` leaves the word IP out. */
@@ -268,7 +275,7 @@ const LETTERS: readonly (readonly [string, string])[] = [
 ]
 
 /** `S.` as `SYN,ACK`; null for `none` and for no letter at all. */
-export function flagNames(letters: string): string | null {
+function flagNames(letters: string): string | null {
   if (letters === 'none') return null
   const names = LETTERS.filter(([l]) => letters.includes(l)).map(([, n]) => n)
   return names.length > 0 ? names.join(',') : null
@@ -348,5 +355,9 @@ const withNotes = (notes: readonly string[], f: Frame): Frame => (notes.length =
 
 /** The first 200 characters, white space as single blanks. */
 function oneLine(text: string): string {
-  return text.slice(0, 200).split(/\s/).filter(w => w !== '').join(' ')
+  return text
+    .slice(0, 200)
+    .split(/\s/)
+    .filter(w => w !== '')
+    .join(' ')
 }

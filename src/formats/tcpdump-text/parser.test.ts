@@ -110,7 +110,11 @@ describe('what stands before the addresses', () => {
     ['Ethernet', '02:00:00:00:00:01 > 02:00:00:00:00:02, ethertype IPv4 (0x0800), length 225: ', null],
     ['Ethernet, -q', '02:00:00:00:00:01 > 02:00:00:00:00:02, IPv4, length 225: ', null],
     ['VLAN', '02:00:00:00:00:01 > 02:00:00:00:00:02, ethertype 802.1Q (0x8100), length 78: vlan 100, p 0, ethertype IPv4 (0x0800), ', 'vlan 100'],
-    ['QinQ', '02:00:00:00:00:01 > 02:00:00:00:00:02, ethertype 802.1Q-QinQ (0x88a8), length 64: vlan 200, p 0, ethertype 802.1Q (0x8100), vlan 2001, p 0, ethertype IPv4 (0x0800), ', 'vlan 200, vlan 2001'],
+    [
+      'QinQ',
+      '02:00:00:00:00:01 > 02:00:00:00:00:02, ethertype 802.1Q-QinQ (0x88a8), length 64: vlan 200, p 0, ethertype 802.1Q (0x8100), vlan 2001, p 0, ethertype IPv4 (0x0800), ',
+      'vlan 200, vlan 2001',
+    ],
     ['SLL', 'Out 02:00:00:00:00:01 ethertype IPv4 (0x0800), length 76: ', 'Out'],
     ['SLL2', 'eth0  Out IP ', 'eth0 Out'],
     ['SLL2, -e', 'eth0  In  ifindex 7 02:00:00:00:00:01 ethertype IPv4 (0x0800), length 80: ', 'eth0 In'],
@@ -155,7 +159,13 @@ describe('transports', () => {
   it('reads the other forms of TCP', () => {
     expect(one('13:32:04.538539 IP 10.0.0.5.1 > 10.0.0.6.2: tcp 31', day)).toMatchObject({ protocol: 'TCP', length: 31, tcp_flags: null })
     expect(one('13:32:04.538539 IP 10.0.0.5.1 > 10.0.0.6.2: P 5:36(31) ack 9 win 5840 <nop>', day)).toMatchObject({ seq: 5n, ack: 9n, length: 31, tcp_flags: 'ACK,PSH' })
-    expect(one('13:32:04.538539 IP6 fd00::5 > fd00::6: frag (0|40) 55434 > 5190: Flags [S], seq 7, win 1, length 0', day)).toMatchObject({ src_ip: 'fd00::5', src_port: 55_434, dst_port: 5190, seq: 7n, kind: 'syn' })
+    expect(one('13:32:04.538539 IP6 fd00::5 > fd00::6: frag (0|40) 55434 > 5190: Flags [S], seq 7, win 1, length 0', day)).toMatchObject({
+      src_ip: 'fd00::5',
+      src_port: 55_434,
+      dst_port: 5190,
+      seq: 7n,
+      kind: 'syn',
+    })
     expect(one('13:32:04.538539 IP 10.0.0.5.1 > 10.0.0.6.2: Flags [.], ack 9, win 1, options [nop,nop,sack 1 {5:9}], length 0', day).detail).toBe('win 1, sack 1 {5:9}')
   })
 
@@ -177,8 +187,18 @@ describe('transports', () => {
       detail: 'ICMP 10.0.0.7 udp port 53 unreachable, length 65',
     })
     expect(one('13:32:04.538539 IP6 fe80::1 > ff02::1: ICMP6, router advertisement, length 56', day)).toMatchObject({ protocol: 'ICMPv6', src_ip: 'fe80::1', kind: 'icmp' })
-    expect(one('13:32:04.538539 ARP, Request who-has 10.0.0.66 tell 10.0.0.5, length 28', day)).toMatchObject({ protocol: 'ARP', kind: 'arp', src_ip: '10.0.0.5', dst_ip: '10.0.0.66', detail: 'who-has' })
-    expect(one('13:32:04.538539 ARP, Reply 10.0.0.66 is-at 02:00:00:00:00:01, length 28', day)).toMatchObject({ src_ip: '10.0.0.66', dst_ip: null, detail: 'is-at 02:00:00:00:00:01' })
+    expect(one('13:32:04.538539 ARP, Request who-has 10.0.0.66 tell 10.0.0.5, length 28', day)).toMatchObject({
+      protocol: 'ARP',
+      kind: 'arp',
+      src_ip: '10.0.0.5',
+      dst_ip: '10.0.0.66',
+      detail: 'who-has',
+    })
+    expect(one('13:32:04.538539 ARP, Reply 10.0.0.66 is-at 02:00:00:00:00:01, length 28', day)).toMatchObject({
+      src_ip: '10.0.0.66',
+      dst_ip: null,
+      detail: 'is-at 02:00:00:00:00:01',
+    })
   })
 })
 
@@ -188,11 +208,23 @@ describe('packets of several lines', () => {
 
   it.each([
     ['VXLAN', `13:32:04.538539 IP 10.0.0.1.60345 > 10.0.0.2.4789: VXLAN, flags [I] (0x08), vni 5001\n${inner}`, 'VXLAN 5001 10.0.0.1 > 10.0.0.2'],
-    ['the port of Cilium and flannel', `13:32:04.538539 IP 10.0.0.1.60345 > 10.0.0.2.8472: OTV, flags [I] (0x08), overlay 0, instance 4660\n${inner}`, 'OTV 4660 10.0.0.1 > 10.0.0.2'],
+    [
+      'the port of Cilium and flannel',
+      `13:32:04.538539 IP 10.0.0.1.60345 > 10.0.0.2.8472: OTV, flags [I] (0x08), overlay 0, instance 4660\n${inner}`,
+      'OTV 4660 10.0.0.1 > 10.0.0.2',
+    ],
     ['Geneve', `13:32:04.538539 IP 10.0.0.1.5799 > 10.0.0.2.6081: Geneve, Flags [none], vni 0x1389: ${inner}`, 'Geneve 0x1389 10.0.0.1 > 10.0.0.2'],
-    ['Geneve, -v', `13:32:04.538539 IP (tos 0x0, ttl 61, id 1208, offset 0, flags [none], proto UDP (17), length 92)\n    10.0.0.1.5799 > 10.0.0.2.6081: Geneve, Flags [none], vni 0x1389\n\tIP (tos 0x0, ttl 64, id 29210, offset 0, flags [DF], proto TCP (6), length 42)\n    ${inner.slice(3)}`, 'Geneve 0x1389 10.0.0.1 > 10.0.0.2'],
+    [
+      'Geneve, -v',
+      `13:32:04.538539 IP (tos 0x0, ttl 61, id 1208, offset 0, flags [none], proto UDP (17), length 92)\n    10.0.0.1.5799 > 10.0.0.2.6081: Geneve, Flags [none], vni 0x1389\n\tIP (tos 0x0, ttl 64, id 29210, offset 0, flags [DF], proto TCP (6), length 42)\n    ${inner.slice(3)}`,
+      'Geneve 0x1389 10.0.0.1 > 10.0.0.2',
+    ],
     ['GRE', `13:32:04.538539 IP 10.0.0.1 > 10.0.0.2: GREv0, key=0x2, length 64: ${inner}`, 'GREv0 0x2 10.0.0.1 > 10.0.0.2'],
-    ['GRE, -e', `13:32:04.538539 a > b, ethertype IPv4 (0x0800), length 99: 10.0.0.1 > 10.0.0.2: GREv0, proto IPv4 (0x0800), length 64: ${inner.slice(3)}`, 'GREv0 10.0.0.1 > 10.0.0.2'],
+    [
+      'GRE, -e',
+      `13:32:04.538539 a > b, ethertype IPv4 (0x0800), length 99: 10.0.0.1 > 10.0.0.2: GREv0, proto IPv4 (0x0800), length 64: ${inner.slice(3)}`,
+      'GREv0 10.0.0.1 > 10.0.0.2',
+    ],
   ])('%s: the inner packet counts', (_, text, remark) => {
     const { rows, records, problems } = readWell(format, `${text}\n13:32:05.000000 IP ${FLOW}\n`, day)
     expect([records.length, problems.length]).toEqual([2, 0])
@@ -202,7 +234,8 @@ describe('packets of several lines', () => {
   })
 
   it('does not take the packet that an ICMP error quotes for one', () => {
-    const text = '13:32:04.538539 IP (tos 0x0, ttl 64, id 9, offset 0, flags [none], proto ICMP (1), length 88)\n    10.0.0.9 > 10.0.0.5: ICMP host 10.0.0.66 unreachable, length 68\n\tIP (tos 0x0, ttl 63, id 3, offset 0, flags [DF], proto TCP (6), length 60)\n    10.0.0.5.55434 > 10.0.0.66.5190: Flags [S], seq 1, win 1, length 0'
+    const text =
+      '13:32:04.538539 IP (tos 0x0, ttl 64, id 9, offset 0, flags [none], proto ICMP (1), length 88)\n    10.0.0.9 > 10.0.0.5: ICMP host 10.0.0.66 unreachable, length 68\n\tIP (tos 0x0, ttl 63, id 3, offset 0, flags [DF], proto TCP (6), length 60)\n    10.0.0.5.55434 > 10.0.0.66.5190: Flags [S], seq 1, win 1, length 0'
     const { rows, problems } = readWell(format, `${text}\n`, day)
     expect(problems).toEqual([])
     expect(rows.packet.map(p => [p.src_ip, p.kind, p.protocol])).toEqual([['10.0.0.9', 'icmp', 'ICMPv4']])
@@ -218,12 +251,19 @@ describe('packets of several lines', () => {
 })
 
 it('reports what the kernel dropped, over the time of the packets', () => {
-  const { lost } = readWell(format, `13:32:04.000000 IP ${FLOW}\n13:32:06.000000 IP ${FLOW}\n^C\n2 packets captured\n9 packets received by filter\n7 packets dropped by kernel\n`, day)
-  expect(lost).toEqual([{ from: { ns: at('2024-12-03T13:32:04Z'), guess: 'date,zone' }, to: { ns: at('2024-12-03T13:32:06Z'), guess: 'date,zone' }, events: 7, why: 'packets dropped by kernel' }])
+  const { lost } = readWell(
+    format,
+    `13:32:04.000000 IP ${FLOW}\n13:32:06.000000 IP ${FLOW}\n^C\n2 packets captured\n9 packets received by filter\n7 packets dropped by kernel\n`,
+    day,
+  )
+  expect(lost).toEqual([
+    { from: { ns: at('2024-12-03T13:32:04Z'), guess: 'date,zone' }, to: { ns: at('2024-12-03T13:32:06Z'), guess: 'date,zone' }, events: 7, why: 'packets dropped by kernel' },
+  ])
 })
 
 it('is recognised by content, and does not take other lines', () => {
-  for (const name of ['gateway-4843', 'envoy-19664', 'kubernetes-122174', 'calico-2141-ipip', 'calico-2141-veth']) expect(format.sniff(sample(name), context())).toBeGreaterThan(0.9)
+  for (const name of ['gateway-4843', 'envoy-19664', 'kubernetes-122174', 'calico-2141-ipip', 'calico-2141-veth'])
+    expect(format.sniff(sample(name), context())).toBeGreaterThan(0.9)
   for (const line of ['13:32:04.538 INFO started', '2024-12-03T13:31:05Z a > b: c', 'IP addresses: 10.0.0.1 > 10.0.0.2', '1733232724.538 x', 'a > b'])
     expect(format.sniff(Buffer.from(`${line}\n`), context()), line).toBe(0)
 })

@@ -36,7 +36,8 @@ const NUMBER = /^ {0,9}\d{1,9} {2}/
 const TIME = /^([ -]?)((?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d{1,9}|\d{9,10}\.\d{1,9}) /
 const COOKED = /^ {0,3}(?:([\w.@:-]{1,16}) {1,6})?(In|Out|B|M|P) {1,3}(?=IP|ARP|ifindex|ethertype|\S{1,64} ethertype)/
 /** Lines without a time that are packets all the same (`-t`, or pasted without). */
-const UNTIMED = /^(?:IP6? | {0,3}(?:[\w.@:-]{1,16} {1,6})?(?:In|Out|B|M|P) {1,3}(?:IP6? |ARP, |ifindex \d)|ARP, (?:Request|Reply|Ethernet)|\S{1,64} > \S{1,64}, ethertype |\S{1,256} > \S{1,256}: Flags \[)/
+const UNTIMED =
+  /^(?:IP6? | {0,3}(?:[\w.@:-]{1,16} {1,6})?(?:In|Out|B|M|P) {1,3}(?:IP6? |ARP, |ifindex \d)|ARP, (?:Request|Reply|Ethernet)|\S{1,64} > \S{1,64}, ethertype |\S{1,256} > \S{1,256}: Flags \[)/
 const LOST = /^(\d{1,12}) packets? dropped by (kernel|interface)\b/
 const COUNTS = /^\d{1,12} packets? (?:captured|received by filter|dropped by (?:kernel|interface))/
 const BANNERS = ['reading from file ', 'listening on ', 'tcpdump: ', 'dropped privs to ', '^C', 'Warning: ', 'WARNING: ', 'capability mode sandbox ']
@@ -145,8 +146,12 @@ function recogniser(context: MemberContext): Recogniser<Found> {
       return
     }
     const difference = isRelative(found.head)
-    const at = found.head.time === null || difference ? null : instantOf(found.head.time, unit.wrapper.at ? { ...context, reference: { from: unit.wrapper.at.ns, to: unit.wrapper.at.ns } } : context)
-    if (!at) sink.note('no-time', difference ? 'a time that counts from another packet' : found.head.time === null ? 'a packet without a time' : 'a time of day without a date', unit.span)
+    const at =
+      found.head.time === null || difference
+        ? null
+        : instantOf(found.head.time, unit.wrapper.at ? { ...context, reference: { from: unit.wrapper.at.ns, to: unit.wrapper.at.ns } } : context)
+    if (!at)
+      sink.note('no-time', difference ? 'a time that counts from another packet' : found.head.time === null ? 'a packet without a time' : 'a time of day without a date', unit.span)
     else {
       first = first === null || at.ns < first.ns ? at : first
       last = last === null || at.ns > last.ns ? at : last

@@ -30,6 +30,8 @@ export interface Recogniser<M = unknown> {
   /** Whether a line belongs to the unit that this recogniser began, whatever it looks like to others: a block of YAML, a dumped payload. */
   holds?(found: M, line: string): boolean
   json?(value: JsonObject, unit: Unit, sink: Sink): boolean
+  /** Whether a JSON object with this beginning, up to the bracket that opens its `items`, is a list whose items this format reads one by one. */
+  list?(head: string): boolean
   /** Lines without evidence that belong to this format: table headers, separators, banners. */
   skips?(line: string): boolean
 }
@@ -44,7 +46,6 @@ export interface TextFormat extends Omit<Format, 'sniff' | 'open' | 'split'> {
 
 interface Named {
   readonly id: FormatId
-  readonly weak: boolean
   readonly recogniser: Recogniser
 }
 
@@ -57,12 +58,17 @@ export function textFormats(list: readonly TextFormat[]): Format[] {
     split: own.split ?? 'line',
     collect: own.collect,
     sniff: (head, context) => share(list, own.id, head, context),
+    // A weak format is asked only where the member is its own: elsewhere it would turn lines that nobody understood into events, and hide them.
     open: context => new TextParser(order(list, own.id).filter(f => !f.weak || f.id === own.id).map(f => named(f, context))),
   }))
 }
 
-const order = (list: readonly TextFormat[], first: FormatId): TextFormat[] => [...list.filter(f => f.id === first), ...list.filter(f => f.id !== first)]
-const named = (f: TextFormat, context: MemberContext): Named => ({ id: f.id, weak: f.weak ?? false, recogniser: f.recogniser(context) })
+/** The member's own format first; a weak one last even then, for it would take what others read better. */
+const order = (list: readonly TextFormat[], first: FormatId): TextFormat[] => {
+  const strong = list.filter(f => !f.weak)
+  return [...strong.filter(f => f.id === first), ...strong.filter(f => f.id !== first), ...list.filter(f => f.weak)]
+}
+const named = (f: TextFormat, context: MemberContext): Named => ({ id: f.id, recogniser: f.recogniser(context) })
 
 const shares = new WeakMap<Buffer, Map<FormatId, number>>()
 
@@ -93,7 +99,7 @@ const silentWriter: unknown = new Proxy({}, { get: () => noop })
 export const silent = new Proxy({}, { get: (_, key) => (['record', 'problem', 'skip', 'note', 'lost'].includes(String(key)) ? noop : silentWriter) }) as Sink
 
 interface Pending {
-  readonly by: Recogniser
+  readonly by: Named
   readonly found: unknown
   readonly wrapper: Peeled
   readonly byteStart: number
@@ -102,6 +108,8 @@ interface Pending {
   text: string
 }
 
+const continues = (p: Pending, line: string): boolean => p.by.recogniser.continues?.(p.found, line) === true
+
 /** Reads text units of several formats from the blocks of one member. */
 export class TextParser implements Parser {
   private readonly formats: readonly Named[]
@@ -109,6 +117,8 @@ export class TextParser implements Parser {
   private pending: Pending | null = null
   /** Inside a JSON array of records at the top of the member. */
   private inArray = false
+  /** Inside the items of a list object, or in what follows them. */
+  private list: 'items' | 'tail' | null = null
   private skippingLine = false
 
   constructor(formats: readonly Named[], vote: ((by: FormatId | null) => void) | null = null) {
@@ -117,7 +127,7 @@ export class TextParser implements Parser {
   }
 
   atStart(): boolean {
-    return this.pending === null && !this.inArray && !this.skippingLine
+    return this.pending === null && !this.inArray && this.list === null && !this.skippingLine
   }
 
   parse(block: Block, sink: Sink): number {
@@ -127,25 +137,22 @@ export class TextParser implements Parser {
     while (at < bytes.length) {
       let end = bytes.indexOf(10, at)
       const complete = end >= 0
-      if (!complete) {
+      if (!complete && !this.list) {
         if (!block.last && bytes.length - at <= limits.line) break
-        end = bytes.length
       }
+      if (!complete) end = bytes.length
       const next = complete ? end + 1 : end
       const span = lineSpan(block.byteStart + at, block.byteStart + next, line)
-      if (this.skippingLine || next - at > limits.line) {
+      if (this.skippingLine || (next - at > limits.line && !this.list)) {
         this.flush(sink)
         sink.problem('limit', `a line longer than ${limits.line} bytes was not read`, span)
         this.skippingLine = !complete
       } else {
-        const taken = this.unit(block, at, end, next, span, sink)
+        const taken = this.list ? this.listPart(block, at, line, sink) : this.unit(block, at, end, next, span, sink)
         if (taken === 0) break
-        if (taken > next) {
-          line += countLines(bytes, next, taken)
-          at = taken
-          line++
-          continue
-        }
+        line += countLines(bytes, at, taken)
+        at = taken
+        continue
       }
       at = next
       if (complete) line++
@@ -162,17 +169,19 @@ export class TextParser implements Parser {
     const wrapper = peel(raw)
     const payload = wrapper.payload
     const pending = this.pending && sameOrigin(this.pending.wrapper, wrapper) ? this.pending : null
-    if (pending?.by.holds?.(pending.found, payload)) {
+    if (pending?.by.recogniser.holds?.(pending.found, payload)) {
       this.extend(span, payload, sink)
       return next
     }
     if (isBlank(payload)) {
-      if (pending?.by.continues?.(pending.found, payload)) this.extend(span, payload, sink)
+      if (pending && continues(pending, payload)) this.extend(span, payload, sink)
       else this.skip(span, sink)
       return next
     }
     const first = payload.charCodeAt(firstVisible(payload))
     if (first === 0x7b) {
+      const opened = raw === payload ? this.openList(block, at, span.line ?? 1, sink) : null
+      if (opened !== null) return opened
       const taken = this.jsonUnit(block, at, stop, next, span, raw, wrapper, sink)
       if (taken !== null) return taken
     } else if (this.arrayPunctuation(payload, wrapper, raw)) {
@@ -189,7 +198,7 @@ export class TextParser implements Parser {
       const found = f.recogniser.match?.(unit) ?? null
       if (found !== null) {
         this.flush(sink)
-        this.pending = { by: f.recogniser, found, wrapper, byteStart: span.byteStart, byteEnd: span.byteEnd, line: span.line ?? 1, text: payload }
+        this.pending = { by: f, found, wrapper, byteStart: span.byteStart, byteEnd: span.byteEnd, line: span.line ?? 1, text: payload }
         this.vote?.(f.id)
         return
       }
@@ -199,7 +208,7 @@ export class TextParser implements Parser {
         this.skip(span, sink)
         return
       }
-    if (this.pending && sameOrigin(this.pending.wrapper, wrapper) && this.pending.by.continues?.(this.pending.found, payload)) {
+    if (this.pending && sameOrigin(this.pending.wrapper, wrapper) && continues(this.pending, payload)) {
       this.extend(span, payload, sink)
       return
     }
@@ -259,6 +268,80 @@ export class TextParser implements Parser {
     return close
   }
 
+  /** Enters a list whose items are read one by one, so that each has its own span and no list is too long. null: it is none. */
+  private openList(block: Block, at: number, line: number, sink: Sink): number | null {
+    const { bytes } = block
+    const head = bytes.toString('latin1', at, at + LIST_HEAD_BYTES)
+    if (!LIST_BEGINS.test(head)) return null
+    const m = LIST_HEAD.exec(head)
+    if (!m) return head.length < LIST_HEAD_BYTES && !block.last ? 0 : null
+    const reader = this.formats.find(f => f.recogniser.list?.(m[0]))
+    if (!reader) return null
+    this.vote?.(reader.id)
+    this.list = 'items'
+    this.skip(lineSpan(block.byteStart + at, block.byteStart + at + m[0].length, line), sink)
+    return at + m[0].length
+  }
+
+  /** The next part of a list: an item, what stands between items, or the end of the list. */
+  private listPart(block: Block, at: number, line: number, sink: Sink): number {
+    const { bytes } = block
+    let from = at
+    while (from < bytes.length && isBetween(bytes[from] as number)) from++
+    if (from === bytes.length) return block.last ? this.skipTo(block, at, from, line, sink) : 0
+    if (this.list === 'items' && bytes[from] === 0x7b) {
+      if (from > at) return this.skipTo(block, at, from, line, sink)
+      const found = scanJson(bytes, from, limits.depth)
+      if (found.end === 'more' && !block.last && bytes.length - at < limits.unit) return 0
+      if (found.end !== 'closed') return this.giveUpList(block, at, line, sink)
+      const span = lineSpan(block.byteStart + at, block.byteStart + found.at, line)
+      const text = decode(bytes, found.from, found.at)
+      const unit: Unit = { span, text, wrapper: peel('') }
+      if (!this.jsonText(text, unit, sink)) {
+        this.vote?.(null)
+        sink.problem(parseJson(text) === undefined ? 'not-json' : 'not-recognised', 'an item of a list that no format reads', span)
+      }
+      return found.at
+    }
+    if (this.list === 'items') {
+      if (bytes[from] !== 0x5d) return this.plainItem(block, at, from, line, sink)
+      this.list = 'tail'
+      return this.skipTo(block, at, from + 1, line, sink)
+    }
+    // The tail holds a few keys of the list object: up to its closing brace.
+    const end = closingBrace(bytes, from)
+    if (end < 0) return block.last || bytes.length - at >= limits.unit ? this.giveUpList(block, at, line, sink) : 0
+    const close = bytes[end] === 13 ? end + 1 : end
+    if (close === bytes.length && !block.last) return 0
+    this.list = null
+    return this.skipTo(block, at, bytes[close] === 10 ? close + 1 : close, line, sink)
+  }
+
+  /** An item that is no object: a number, a word, a string. */
+  private plainItem(block: Block, at: number, from: number, line: number, sink: Sink): number {
+    const { bytes } = block
+    const m = /^(?:"(?:[^"\\\n]|\\.)*"|[\w.+-]+)(?=[\s,\]])/.exec(bytes.toString('latin1', from, from + LIST_HEAD_BYTES))
+    if (!m) return !block.last && bytes.length - from < LIST_HEAD_BYTES ? 0 : this.giveUpList(block, at, line, sink)
+    this.vote?.(null)
+    sink.problem('bad-record', 'an item of a list that is no object', lineSpan(block.byteStart + at, block.byteStart + from + m[0].length, line))
+    return from + m[0].length
+  }
+
+  private skipTo(block: Block, at: number, to: number, line: number, sink: Sink): number {
+    this.skip(lineSpan(block.byteStart + at, block.byteStart + to, line), sink)
+    return to
+  }
+
+  /** The list is cut off or malformed here: the rest of the line is one problem, and reading goes on as if outside. */
+  private giveUpList(block: Block, at: number, line: number, sink: Sink): number {
+    this.list = null
+    const end = block.bytes.indexOf(10, at)
+    const to = end < 0 ? block.bytes.length : end + 1
+    this.vote?.(null)
+    sink.problem('truncated', 'a list that was cut off', lineSpan(block.byteStart + at, block.byteStart + to, line))
+    return to
+  }
+
   private torn(span: Span, sink: Sink, next: number): number {
     this.flush(sink)
     this.vote?.(null)
@@ -315,8 +398,28 @@ export class TextParser implements Parser {
     if (!p) return
     this.pending = null
     const span = lineSpan(p.byteStart, p.byteEnd, p.line)
-    p.by.write?.(p.found, { span, text: p.text, wrapper: p.wrapper }, sink)
+    p.by.recogniser.write?.(p.found, { span, text: p.text, wrapper: p.wrapper }, sink)
   }
+}
+
+/** `{ "apiVersion": "v1", "kind": …, "metadata": {…}, "items": [`: keys with plain values, then the items. */
+const LIST_HEAD = /^\s{0,64}\{(?:\s{0,64}"(?:apiVersion|kind|metadata)"\s{0,8}:\s{0,8}(?:"[^"\n]{0,256}"|\{[^{}]{0,1024}\})\s{0,8},){0,3}\s{0,64}"items"\s{0,8}:\s{0,8}\[/
+const LIST_BEGINS = /^\s{0,64}\{\s{0,64}(?:"(?:apiVersion|kind|metadata|items)"|$)/
+const LIST_HEAD_BYTES = 4096
+
+/** White space and commas. */
+const isBetween = (c: number): boolean => c === 32 || c === 10 || c === 13 || c === 9 || c === 44
+
+/** Index after the brace that closes an object whose inside begins at `from`, strings respected; -1 where the bytes end first. */
+function closingBrace(bytes: Buffer, from: number): number {
+  let depth = 1
+  for (let i = from; i < bytes.length; i++) {
+    const c = bytes[i]
+    if (c === 0x22) for (i++; i < bytes.length && bytes[i] !== 0x22; i++) if (bytes[i] === 0x5c) i++
+    if (c === 0x7b || c === 0x5b) depth++
+    else if ((c === 0x7d || c === 0x5d) && --depth === 0) return i + 1
+  }
+  return -1
 }
 
 /** UTF-8, undecodable bytes as U+FFFD. ASCII takes the fast way. */

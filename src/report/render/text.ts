@@ -36,7 +36,7 @@ export function renderText(report: Report, options: TextOptions): string {
 
 function overview(page: Page, report: Report): string[] {
   const broken = report.verdicts.filter(v => v.verdict === 'error').length
-  const lines = report.findings.length > 0 ? block(page, `${overviewText(report)}; times are UTC`, { rows: 1 }) : block(page, nothingFoundText(report), { paint: page.paint.bold })
+  const lines = report.findings.length > 0 ? block(page, `${overviewText(report)}; times are UTC`, { rows: 2 }) : block(page, nothingFoundText(report), { paint: page.paint.bold })
   return broken === 0 ? lines : [...lines, ...block(page, `${broken} of ${report.verdicts.length} rules failed to run: see the verdicts`, { rows: 1, paint: page.paint.red.bold })]
 }
 

@@ -44,6 +44,7 @@ const INSTANCE: Readonly<Record<string, Role>> = {
 
 /** Facts of Kubernetes. A `Killing` event begins the stop. */
 const POD: Readonly<Record<string, Role>> = {
+  deletion: 'stop',
   terminating: 'stop',
   killed: 'stop',
   evicted: 'stop',
@@ -65,7 +66,9 @@ const WHATS = [...new Set([...Object.keys(INSTANCE), ...Object.keys(POD)])]
 function roleOf(kind: string | null, what: string, reason: string | null): Role | null {
   const roles = kind === 'instance' ? INSTANCE : kind === 'pod' || kind === null ? POD : {}
   const role = Object.hasOwn(roles, what) ? (roles[what] as Role) : null
-  if (role !== 'signal' || kind !== 'instance' || reason === null) return role
+  // A note that a pod was killed for memory, or died, tells its end.
+  if (kind !== 'instance') return what === 'killed' && /OOM|out of memory|\bdied\b/i.test(reason ?? '') ? 'exit' : role
+  if (role !== 'signal' || reason === null) return role
   return reason.startsWith('node-stop') ? 'stop' : reason.startsWith('node-destroy') ? null : role
 }
 
@@ -90,7 +93,10 @@ export async function readFacts({ store }: RuleContext): Promise<Fact[]> {
     if (!role) return []
     const tag = tags.get(r.row as bigint) ?? null
     const place = placeOf(r)
-    return [{ role, kind, subject: text(r.subject), uid: text(r.uid), sandbox: text(r.sandbox), ip: text(r.ip), node: text(r.node), reason, tag: tag?.tag ?? null, says: tag?.says ?? '', place, at: momentOf(r.t_earliest as bigint, r.t_latest as bigint, place) }]
+    const earliest = r.t_earliest as bigint
+    // A deletion bears the time at which its grace period ends; it was asked for at the beginning.
+    const at = momentOf(earliest, text(r.what) === 'deletion' ? earliest : (r.t_latest as bigint), place, kind === 'instance' ? 'cf' : 'kubernetes')
+    return [{ role, kind, subject: text(r.subject), uid: text(r.uid), sandbox: text(r.sandbox), ip: reason?.includes('hostNetwork') ? null : text(r.ip), node: text(r.node), reason, tag: tag?.tag ?? null, says: tag?.says ?? '', place, at }]
   })
   const indexes = new Indexes(read)
   return read.flatMap(l => factOf(l, indexes))

@@ -33,8 +33,8 @@ export interface Life {
   readonly certificate: Moment | null
   readonly exit: Exit | null
   readonly gone: Moment | null
-  readonly removed: readonly Moment[]
-  readonly evacuated: boolean
+  /** Why it was told to stop, as printed. */
+  readonly asked: string
   readonly end: End
 }
 
@@ -55,12 +55,11 @@ interface ExitFact extends Exit {
 export function livesOf(facts: readonly Fact[], registrations: readonly Registration[], owners: Ownership): Life[] {
   const groups = new Map<string, Fact[]>()
   for (const f of facts) {
-    if (f.role === 'removed' && f.key === f.endpoint) continue
     const group = groups.get(f.key)
     if (group) group.push(f)
     else groups.set(f.key, [f])
   }
-  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([key, group]) => lives(key, group, addressesOf(key, group, registrations, owners), facts))
+  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([key, group]) => lives(key, group, addressesOf(key, group, registrations, owners)))
 }
 
 function addressesOf(key: string, group: readonly Fact[], registrations: readonly Registration[], owners: Ownership): Set<string> {
@@ -70,7 +69,7 @@ function addressesOf(key: string, group: readonly Fact[], registrations: readonl
   return new Set([...group.map(f => f.ip).filter(ip => ip !== null), ...owned.map(o => o.ip)])
 }
 
-function lives(key: string, group: readonly Fact[], addresses: ReadonlySet<string>, all: readonly Fact[]): Life[] {
+function lives(key: string, group: readonly Fact[], addresses: ReadonlySet<string>): Life[] {
   const of = (role: Role): Fact[] => group.filter(f => f.role === role)
   const moments = (role: Role): Moment[] => merged(of(role).map(f => f.at), hull)
   const exits = exitsOf(group)
@@ -85,7 +84,6 @@ function lives(key: string, group: readonly Fact[], addresses: ReadonlySet<strin
     const stop = stops.filter(m => during(m) && (exit === null || (m.lo <= exit.hi + SECOND && exit.lo - m.lo <= STOP_BEFORE_EXIT)))[0] ?? null
     const told = (ms: readonly Moment[]): Moment | null => ms.filter(during).filter(m => exit === null || m.lo <= exit.hi + REPORT_AFTER_EXIT)[0] ?? null
     const reports = of('crash').filter(f => during(f.at) && (exit === null || f.at.lo <= exit.hi + REPORT_AFTER_EXIT))
-    const routes = all.filter(f => f.role === 'removed' && (f.key === key || (f.endpoint !== null && addresses.has(f.endpoint) && f.key === f.endpoint))).map(f => f.at)
     return {
       platform: first.platform,
       key,
@@ -99,8 +97,7 @@ function lives(key: string, group: readonly Fact[], addresses: ReadonlySet<strin
       certificate: told(moments('certificate')),
       exit,
       gone: moments('gone').filter(m => during(m) && (exit === null || m.hi >= exit.lo))[0] ?? null,
-      removed: merged(routes, hull),
-      evacuated: of('evacuating').length > 0,
+      asked: group.filter(f => f.role === 'evacuating' || (f.role === 'stop' && stop !== null && f.at.lo >= stop.lo && f.at.lo <= stop.hi)).map(f => f.reason ?? '').join(' '),
       end: endOf(exit, stop, reports, group),
     }
   })
@@ -121,7 +118,7 @@ const near = (e: Moment, m: Moment): boolean => m.hi >= e.lo - SECOND && m.lo <=
 
 function exitFact(f: Fact): ExitFact {
   const reason = f.reason ?? ''
-  const status = /\b(?:status|code):? ?(\d{1,3})\b/i.exec(reason)
+  const status = /\b(?:status|code|exit):? ?(\d{1,3})\b/i.exec(reason)
   return {
     ...f.at,
     reason: f.reason,

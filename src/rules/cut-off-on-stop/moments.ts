@@ -6,17 +6,23 @@ import { MILLISECOND, SECOND } from '../../model/instant.js'
 export interface Moment {
   readonly lo: bigint
   readonly hi: bigint
+  /** As the source prints it that is the most precise. */
+  readonly at: bigint
+  readonly step: bigint
   readonly places: readonly Place[]
 }
 
 /** Two sources that tell one event may differ by this much: a log line is written after what it tells. */
 const SAME = SECOND
 
-/** Times are cut, not rounded: `53.93` is anything up to `53.94`. */
-const STEPS = [SECOND, 100n * MILLISECOND, 10n * MILLISECOND, MILLISECOND]
-const width = (t: bigint): bigint => STEPS.find(s => t % s === 0n) ?? 0n
+/** Times are cut, not rounded: `53.93` is anything up to `53.94`. Cloud Foundry prints two digits or more, Kubernetes none or more. */
+const STEPS = { kubernetes: [SECOND, MILLISECOND], cf: [10n * MILLISECOND, MILLISECOND] } as const
+const width = (t: bigint, platform: keyof typeof STEPS): bigint => STEPS[platform].find(s => t % s === 0n) ?? 0n
 
-export const momentOf = (earliest: bigint, latest: bigint, place: Place): Moment => ({ lo: earliest, hi: earliest === latest ? latest + width(latest) : latest, places: [place] })
+export function momentOf(earliest: bigint, latest: bigint, place: Place, platform: keyof typeof STEPS): Moment {
+  const step = earliest === latest ? width(latest, platform) : latest - earliest
+  return { lo: earliest, hi: earliest + step, at: earliest, step, places: [place] }
+}
 
 /** Moments of one kind, those that may be the same event put together, in order of time. */
 export function merged<T extends Moment>(all: readonly T[], join: (a: T, b: T) => T): T[] {
@@ -29,13 +35,13 @@ export function merged<T extends Moment>(all: readonly T[], join: (a: T, b: T) =
   return out
 }
 
-export const hull = (a: Moment, b: Moment): Moment => ({ lo: a.lo < b.lo ? a.lo : b.lo, hi: a.hi > b.hi ? a.hi : b.hi, places: [...a.places, ...b.places] })
+export function hull(a: Moment, b: Moment): Moment {
+  const { at, step } = b.step < a.step ? b : a
+  return { lo: a.lo < b.lo ? a.lo : b.lo, hi: a.hi > b.hi ? a.hi : b.hi, at, step, places: [...a.places, ...b.places] }
+}
 
 /** How many sources tell it. */
 export const sources = (m: Moment): number => new Set(m.places.map(p => p.source)).size
-
-/** The instant to print: the end that holds as a bound on what followed. */
-export const instantOf = (m: Moment): bigint => m.lo
 
 export const compare = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
 export const least = (list: readonly (bigint | null)[]): bigint | null => list.reduce<bigint | null>((m, t) => (t !== null && (m === null || t < m) ? t : m), null)

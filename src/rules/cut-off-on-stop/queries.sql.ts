@@ -17,8 +17,8 @@ export const registrations = (registered: number): string => `
   WHERE what = ${registered} AND sandbox IS NOT NULL AND subject IS NOT NULL GROUP BY subject, sandbox ORDER BY subject, sandbox`
 
 const finished = (http: number, end: number): string => `r.kind = ${http} AND (r.phase IS NULL OR r.phase = ${end})`
-/** Answered by its first attempt, and by no proxy. */
-const FINE = '(r.status IS NULL OR r.status < 500) AND r.flags IS NULL AND r.router_error IS NULL AND (r.attempts IS NULL OR r.attempts <= 1)'
+/** Answered by the backend that the record names, which is that of the last attempt. */
+const FINE = '(r.status IS NULL OR r.status < 500) AND r.flags IS NULL AND r.router_error IS NULL'
 
 /** Everything that finished requests were sent to. */
 export const targets = (http: number, end: number): string => `

@@ -60,6 +60,7 @@ function routerSuspect(f: Failure, record: RequestRecord | null, instanceAt: Ins
   const end = attempt?.t ?? record?.end ?? null
   if (shape === null || end === null) return null
   const endpoint = attempt?.backend ?? (healed ? null : endpointText(record?.upstreamIp ?? null, record?.upstreamPort ?? null))
+  const named = healed ? null : (record?.instanceId ?? null)
   const before = attempt && (attempt.attempt ?? 1) > 1 ? (f.backends.at(-2)?.t ?? null) : null
   return {
     failure: f,
@@ -70,7 +71,7 @@ function routerSuspect(f: Failure, record: RequestRecord | null, instanceAt: Ins
     error,
     endpoint,
     ip: ipOf(endpoint),
-    instance: (healed ? null : (record?.instanceId ?? null)) ?? (endpoint === null ? null : instanceAt(endpoint, end)),
+    instance: named ?? (endpoint === null ? null : instanceAt(endpoint, end)),
     cluster: record?.cluster ?? null,
     start: attempt && (attempt.attempt ?? 1) > 1 ? before : (record?.start ?? null),
     end,

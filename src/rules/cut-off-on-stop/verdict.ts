@@ -30,11 +30,14 @@ export function verdictOf(s: Suspect, life: Life, x: ProxyExit | null): Verdict 
   if (s.shape === 'certificate') return ofCertificate(s, life, x)
   if (life.exit === null) return withoutExit(s, life)
   if (x === null) return verdict('undetermined', 'clocks')
-  if (wasRunning(s, x, life)) return verdict(...ofRunning(life))
-  if (beganAfter(s, x)) return s.start !== null && s.start > x.hi + NEAR ? null : afterExit(s, life)
+  if (wasRunning(s, x, life)) return isFreshDial(s) ? verdict('refused-while-stopping', 'nobody-listened') : verdict(...ofRunning(life))
+  if (beganAfter(s, x)) return s.instance !== life.key && s.start !== null && s.start > x.hi + NEAR ? null : afterExit(s, life)
   if (s.end < x.lo - TOGETHER) return beforeExit(s, life)
   return verdict('undetermined', s.start === null ? 'start-unknown' : 'order')
 }
+
+/** A refused dial of a new connection: what ran was not the request. */
+const isFreshDial = (s: Suspect): boolean => s.shape === 'refused' && s.reused !== true
 
 function ofRunning(life: Life): [Code, Why] {
   switch (life.end) {

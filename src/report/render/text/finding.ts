@@ -6,7 +6,7 @@ import { quotedClaims, rivalsInOrder, subjectEntries } from '../reading.js'
 import { citation, controlText, folded, missingWhen, rangeText, rivalText, sureText, thousands } from '../words.js'
 
 /** Lines of a cited record that are shown; the record is at the citation. */
-const EXCERPT_ROWS = 3
+const EXCERPT_ROWS = 4
 
 export function findingLines(page: Page, finding: Finding): string[] {
   const times = finding.count === 1 ? '' : `, ${thousands(finding.count)} times`

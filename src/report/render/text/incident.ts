@@ -9,7 +9,7 @@ const LABEL = 13
 const ADVICE = 2
 const FINGERPRINTS = 2
 
-/** At most 22 lines. */
+/** At most 20 lines. */
 export function incidentLines(page: Page, reading: Reading, incident: Incident): string[] {
   const lead = leadOf(reading, incident)
   return [
@@ -35,7 +35,7 @@ function doubtAndAction(page: Page, lead: Finding): string[] {
   const told = rival && rival.separated_by !== '' ? `; told apart by ${rival.separated_by}` : ''
   const now = lead.missing.find(m => m.when === 'now')
   return [
-    ...field(page, 'how sure', sureText(lead.confidence), 3),
+    ...field(page, 'how sure', sureText(lead.confidence), 2),
     ...field(page, 'open rival', rival ? `${rival.says}${told}` : 'none', 3),
     ...advice(page, lead.advice),
     ...(now ? [label(page, 'collect now') + line(now.collect, { lead: page.paint.dim('$ ') })] : []),

@@ -31,7 +31,7 @@ export const pageOf = (options: TextOptions): Page => ({
   prefix: options.prefix,
 })
 
-export const plain: Paint = text => text
+const plain: Paint = text => text
 
 export interface Block {
   /** Blanks before every line. */
@@ -66,7 +66,7 @@ export function excerpt(page: Page, text: string, indent: number, rows: number):
 }
 
 /** Columns that text takes. */
-export const widthOf = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text))
+const widthOf = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text))
 
 /** Escaped text in at most `room` columns; a cut is shown. */
 export const fit = (text: string, room: number): string => (widthOf(text) <= room ? text : `${chop(text, room - 1, 1).lines[0] ?? ''}…`)
