@@ -180,8 +180,9 @@ function byTimeAndPlace(a: Failure, b: Failure): number {
 
 /** Ids of constants, before a scan: -1 stands for one that the bundle does not hold. */
 export async function constantIds(store: Store, values: readonly string[]): Promise<Map<string, number>> {
-  const list = values.map(v => `'${v.replaceAll("'", "''")}'`).join(', ')
   const out = new Map<string, number>()
+  if (values.length === 0) return out
+  const list = values.map(v => `'${v.replaceAll("'", "''")}'`).join(', ')
   for (const r of await store.rows(`SELECT id, value FROM raw.dictionary WHERE value IN (${list}) ORDER BY id`)) out.set(r.value as string, r.id as number)
   return out
 }

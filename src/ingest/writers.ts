@@ -114,8 +114,8 @@ export class TableWriter {
   beginEvidence(span: SourceSpan, at: Instant | null): number {
     const row = this.begin()
     this.set('source', span.source)
-    const place = span.frame ?? span.line
-    this.set(tables[this.table].evidence === 'frame' ? 'frame' : 'line', place === null ? null : BigInt(place))
+    if (tables[this.table].evidence === 'frame') this.set('frame', span.frame === null ? null : BigInt(span.frame))
+    this.set('line', span.line === null ? null : BigInt(span.line))
     this.set('byte_start', BigInt(span.byteStart))
     this.set('byte_end', BigInt(span.byteEnd))
     this.set('t', at?.ns ?? null)

@@ -24,7 +24,7 @@ const bool = of('bool')
 const time = of('time')
 
 export interface Table {
-  /** `line` or `frame`: rows of evidence, with a span and a time of their own. null: derived rows. */
+  /** `line` or `frame`: rows of evidence, with a span and a time of their own. A frame printed as text (tcpdump) has a line instead. null: derived rows. */
   readonly evidence: 'line' | 'frame' | null
   readonly says: string
   readonly columns: Readonly<Record<string, Column>>
@@ -384,9 +384,6 @@ export type ValueOf<K extends ColumnKind> = K extends 'id' | 'text'
       ? boolean | null
       : bigint | null
 
-/** The columns that every evidence table has before its own. `line` is `frame` in tables of frames. */
-export const spanColumns = ['source', 'line', 'byte_start', 'byte_end', 't', 't_guess'] as const
-
 export interface PhysicalColumn {
   readonly name: string
   readonly kind: ColumnKind
@@ -399,7 +396,8 @@ export function physicalColumns(name: TableName): PhysicalColumn[] {
   if (t.evidence)
     head.push(
       { name: 'source', kind: 'int' },
-      { name: t.evidence, kind: 'big' },
+      ...(t.evidence === 'frame' ? [{ name: 'frame', kind: 'big' } as const] : []),
+      { name: 'line', kind: 'big' },
       { name: 'byte_start', kind: 'big' },
       { name: 'byte_end', kind: 'big' },
       { name: 't', kind: 'time' },

@@ -1,9 +1,9 @@
 /** A small Cloud Foundry as its own logs print it: two instances of one application behind one gorouter. Times are milliseconds after 12:00:00 UTC. */
 
 export const GUID = 'cc3f142b-3c4f-4d8c-aa39-1d88d1587c55'
-export const OTHER = '88b3118e-f17a-422e-868b-945dcc0750a1'
+const OTHER = '88b3118e-f17a-422e-868b-945dcc0750a1'
 export const BACKEND = '10.0.16.12:61016'
-export const OTHER_BACKEND = '10.0.16.11:61012'
+const OTHER_BACKEND = '10.0.16.11:61012'
 const APP = 'cded687d-afe9-4302-bdac-bcd983298ced'
 const CELL = 'd34a7bcb-e968-4c7e-b970-50dd35a9a3ee'
 
@@ -58,8 +58,10 @@ export const failed = (a: Attempt): string =>
     retriable: a.retriable ?? false,
   })
 
-export const registered = (at: number): string => json(at, 'endpoint-registered', 'vcap.gorouter.registry', { uri: 'shop.example', backend: BACKEND, application_id: APP, instance_id: GUID })
-export const unregistered = (at: number): string => json(at, 'endpoint-unregistered', 'vcap.gorouter.registry', { uri: 'shop.example', backend: BACKEND, application_id: APP, instance_id: GUID })
+export const registered = (at: number): string =>
+  json(at, 'endpoint-registered', 'vcap.gorouter.registry', { uri: 'shop.example', backend: BACKEND, application_id: APP, instance_id: GUID })
+export const unregistered = (at: number): string =>
+  json(at, 'endpoint-unregistered', 'vcap.gorouter.registry', { uri: 'shop.example', backend: BACKEND, application_id: APP, instance_id: GUID })
 
 export const stopping = (at: number): string => `   ${short(at)} [CELL/1] OUT Cell ${CELL} stopping instance ${GUID}`
 export const destroying = (at: number): string => `   ${short(at)} [CELL/1] OUT Cell ${CELL} destroying container for instance ${GUID}`
@@ -70,7 +72,8 @@ export const crashed = (at: number, description: string): string =>
   `   ${short(at)} [API/0] OUT App instance exited with guid ${APP} payload: {"instance"=>"${GUID}", "index"=>1, "cell_id"=>"${CELL}", "reason"=>"CRASHED", "exit_description"=>"${description}", "crash_count"=>1, "version"=>"1"}`
 
 const RUN = 'rep.executing-container-operation.ordinary-lrp-processor.process-reserved-container.run-container.containerstore-run.node-run'
-const rep = (at: number, message: string, data: object): string => JSON.stringify({ timestamp: iso(at), level: 'info', source: 'rep', message, data: { 'container-guid': GUID, guid: GUID, session: '1.1', ...data } })
+const rep = (at: number, message: string, data: object): string =>
+  JSON.stringify({ timestamp: iso(at), level: 'info', source: 'rep', message, data: { 'container-guid': GUID, guid: GUID, session: '1.1', ...data } })
 export const repStop = (at: number): string => rep(at, 'rep.request.handling-stop-lrp-instance.stop-container.starting', { 'instance-guid': GUID })
 export const repCertificate = (at: number): string => rep(at, `${RUN}.cred-manager-runner.on-signal`, { signal: 'interrupt' })
 export const repSignal = (at: number): string => rep(at, `${RUN}.action.run-step.signalling-terminate`, {})

@@ -23,6 +23,8 @@ const CRI = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)) (stdo
 const KUBECTL_PREFIX = /^\[pod\/([^/\]]{1,253})\/([^/\]]{1,253})\] /
 const KUBECTL_TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z) /
 const GREP_NUMBER = /^\d{1,9}[-:](?=\[|\{|\d{4}-|$|'| )/
+/** `grep PATTERN *.json`: the file's name, with `-n` the line's number. */
+const GREP_FILE = /^[\w./-]{1,255}\.(?:json|jsonl|log|txt|out)(?:\.gz)?:(?:\d{1,9}:)?(?=[[{]|\d{4}-)/
 const BOSH = /^[\w-]{1,64}\/[0-9a-f]{8}-[0-9a-f-]{27}: (?:stdout|stderr) \| /
 
 const NOTHING = { at: null, pod: null, container: null, stream: null, perLine: false }
@@ -51,7 +53,7 @@ export function peel(line: string): Peeled {
         pod = m[1] as string
         container = m[2] as string
       }
-    } else if (c > 0x60 && c < 0x7b) m = BOSH.exec(payload)
+    } else if (c > 0x60 && c < 0x7b) m = BOSH.exec(payload) ?? (level === 0 ? GREP_FILE.exec(payload) : null)
     else if (c === 0x7b && payload.startsWith('{"log":"')) {
       const docker = dockerLine(payload)
       if (docker) return { ...docker, pod, container, perLine: true }

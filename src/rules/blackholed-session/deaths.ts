@@ -97,7 +97,9 @@ function samePod(a: Named, b: Named): boolean {
 const bare = (name: string | null): string => (name ?? '').slice((name ?? '').lastIndexOf('/') + 1)
 
 async function readFacts({ store }: RuleContext): Promise<Fact[]> {
-  const rows = await store.rows(podFacts)
+  const whats = await store.ids([...ENDS, ...RETURNS])
+  if (whats.size === 0) return []
+  const rows = await store.rows(podFacts([...whats.values()]))
   const words = await store.words(rows.flatMap(r => [r.subject, r.kind, r.uid, r.ip, r.what, r.reason]).filter((v): v is number => typeof v === 'number'))
   const text = (v: unknown): string | null => words.get(v as number) ?? null
   return rows
@@ -141,6 +143,8 @@ function endOf(end: readonly [Fact, ...Fact[]], facts: readonly Fact[], owners: 
     .sort((a, b) => ((a.lo as bigint) < (b.lo as bigint) ? -1 : 1))
     // The last of them is the readiest, until the next end.
     .reduce<Fact | null>((m, f) => (m === null || f.what === 'ready' ? f : m), null)
+  // A pod that is ready again under its uid had a container restarted: its network, and its connections' kernel, lived on.
+  if (!gone && back && first.uid !== null && back.uid === first.uid && back.what !== 'ready-sandbox') return []
   const latest = end.map(f => f.hi as bigint).reduce((a, b) => (a > b ? a : b))
   const death = {
     pod: first.pod,

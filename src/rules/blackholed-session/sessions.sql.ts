@@ -27,13 +27,18 @@ const unexplained = 'r.flags IS NULL AND r.details IS NULL AND r.termination_det
 const rows = <T>(items: readonly T[], select: (item: T) => string): string => items.map(i => `SELECT ${select(i)}`).join(' UNION ALL ')
 const records = (rowIds: string): string => `SELECT ${recordColumns} FROM raw.request WHERE "row" IN (${rowIds}) ORDER BY source, byte_start, "row"`
 
-/** Ended sessions, and those whose upstream side neither a log nor a capture shows. */
-export const sessionCounts = (k: Kinds, upstream: number): string => `
-  SELECT count(*) AS sessions, count(*) FILTER (WHERE NOT logged AND NOT captured) AS unseen FROM (
-    SELECT EXISTS (SELECT 1 FROM raw.connection c WHERE c.side = ${upstream} AND c.remote_ip = r.upstream_ip AND c.remote_port = r.upstream_port
-        AND c.t_closed >= r.t_end - ${SAME_END} AND c.t_closed <= r.t_end + ${SAME_END}) AS logged,
-      EXISTS (SELECT 1 FROM raw.session s WHERE s.client_ip = r.upstream_local_ip AND s.client_port = r.upstream_local_port AND s.server_ip = r.upstream_ip AND s.server_port = r.upstream_port) AS captured
-    FROM raw.request r WHERE ${ended(k)}) x`
+/**
+ * Ended sessions; those that give no reason, and whose upstream side neither a log nor a capture shows; and of these the
+ * ones that were as long as retransmissions take, to addresses that nobody reached later and that are not among `known`.
+ */
+export const sessionCounts = (k: Kinds, upstream: number, least: bigint, known: readonly number[]): string => `
+  SELECT count(*) AS sessions, count(*) FILTER (WHERE unseen) AS unseen, count(*) FILTER (WHERE unseen AND lasted >= ${least} AND last_use <= t_end AND upstream_ip NOT IN (${[-1, ...known].join(', ')})) AS unknown FROM (
+    SELECT r.upstream_ip, r.t_end, r.t_end - r.t_start AS lasted, u.last_use,
+      ${unexplained} AND r.upstream_ip IS NOT NULL AND NOT EXISTS (SELECT 1 FROM raw.connection c WHERE c.side = ${upstream} AND c.remote_ip = r.upstream_ip AND c.remote_port = r.upstream_port
+        AND c.t_closed >= r.t_end - ${SAME_END} AND c.t_closed <= r.t_end + ${SAME_END})
+      AND NOT EXISTS (SELECT 1 FROM raw.session s WHERE s.client_ip = r.upstream_local_ip AND s.client_port = r.upstream_local_port AND s.server_ip = r.upstream_ip AND s.server_port = r.upstream_port) AS unseen
+    FROM raw.request r LEFT JOIN (SELECT o.upstream_ip, max(o.t_start) AS last_use FROM raw.request o WHERE o.flags IS NULL AND o.upstream_ip IS NOT NULL GROUP BY o.upstream_ip) u ON u.upstream_ip = r.upstream_ip
+    WHERE ${ended(k)}) x`
 
 /** Upstream connections that were established, and TCP sessions in captures. */
 export const otherCounts = (upstream: number): string => `
@@ -115,20 +120,20 @@ export const attemptsOn = (connections: readonly bigint[]): string => `
 
 /** Packets of captures printed as text, between two ports and two instants. */
 export const packetsBetween = (list: readonly { readonly n: number; readonly a: number; readonly b: number; readonly from: bigint; readonly to: bigint }[]): string => `
-  SELECT w.n, p.source, p.frame, p.byte_start, p.byte_end, p.t, p.t_guess, p.src_ip, p.src_port, p.dst_ip, p.dst_port, p.seq, p.ack, p.tcp_flags, p.length FROM raw.packet p
+  SELECT w.n, p.source, p.line, p.frame, p.byte_start, p.byte_end, p.t, p.t_guess, p.src_ip, p.src_port, p.dst_ip, p.dst_port, p.seq, p.ack, p.tcp_flags, p.length FROM raw.packet p
   JOIN (${rows(list, w => `${w.n} AS n, ${w.a} AS a, ${w.b} AS b, ${w.from} AS t_from, ${w.to} AS t_to`)}) w
     ON (p.src_port = w.a AND (w.b = -1 OR p.dst_port = w.b)) OR (p.dst_port = w.a AND (w.b = -1 OR p.src_port = w.b))
   WHERE p.session IS NULL AND p.t >= w.t_from AND p.t <= w.t_to ORDER BY w.n, p.t, p.source, p.byte_start`
 
 /** Captured sessions to one of `ips`, or whose opener was never answered again. */
 export const capturedSessions = (ips: readonly number[]): string => `
-  SELECT s."row", s.source, s.frame, s.byte_start, s.byte_end, s.client_ip, s.client_port, s.server_ip, s.server_port, s.t_syn, s.t_established, s.t_first, s.t_last, s.t_client_last, s.t_server_last,
+  SELECT s."row", s.source, s.line, s.frame, s.byte_start, s.byte_end, s.client_ip, s.client_port, s.server_ip, s.server_port, s.t_syn, s.t_established, s.t_first, s.t_last, s.t_client_last, s.t_server_last,
     s.client_retransmissions, s.t_client_unacked, s.keepalive_probes, s.ended, s.ended_by, s.server_packets FROM raw.session s
   WHERE s.t_client_unacked IS NOT NULL OR s.keepalive_probes > 0${ips.length > 0 ? ` OR s.server_ip IN (${ips.join(', ')})` : ''} ORDER BY s.source, s.t_first NULLS LAST, s."row"`
 
 /** Frames of captured sessions that say what was sent last. */
 export const framesOf = (sessions: readonly bigint[]): string => `
-  SELECT p.session, p.source, p.frame, p.byte_start, p.byte_end, p.t, p.kind, p.src_port FROM raw.packet p WHERE p.session IN (${sessions.join(', ')}) ORDER BY p.session, p.t, p.source, p.byte_start`
+  SELECT p.session, p.source, p.line, p.frame, p.byte_start, p.byte_end, p.t, p.kind, p.src_port FROM raw.packet p WHERE p.session IN (${sessions.join(', ')}) ORDER BY p.session, p.t, p.source, p.byte_start`
 
 /** An address and an interval. */
 export interface Use {
@@ -188,7 +193,8 @@ export const siblingsBefore = (k: Kinds, list: readonly Siblings[], least: bigin
 export const endpointsNaming = (endpoint: number, ips: readonly number[]): string => `
   SELECT ${span('f')}, f.subject, f.ip FROM raw.pod_fact f WHERE f.kind = ${endpoint} AND f.ip IN (${ips.join(', ')}) ORDER BY f.source, f.byte_start, f."row"`
 
-/** Lines of application logs around an instant that ends a silence: the last one before it, and the first one after. */
-export const logAround = (log: number, list: readonly { readonly n: number; readonly from: bigint; readonly at: bigint; readonly to: bigint }[]): string => `
-  SELECT w.n, e.source, e.line, e.byte_start, e.byte_end, e.t FROM raw.event e JOIN (${rows(list, w => `${w.n} AS n, ${w.from} AS t_from, ${w.at} AS t_at, ${w.to} AS t_to`)}) w
-    ON e.t >= w.t_from AND e.t <= w.t_to WHERE e.kind = ${log} ORDER BY w.n, e.source, e.t, e.byte_start LIMIT 2000`
+/** Lines of application logs within seconds of an instant that ends a silence: their source said something before `quiet`, and nothing since. */
+export const logResumes = (log: number, list: readonly { readonly n: number; readonly from: bigint; readonly quiet: bigint; readonly at: bigint; readonly to: bigint }[]): string => `
+  SELECT w.n, ${span('e')}, e.t FROM raw.event e JOIN (${rows(list, w => `${w.n} AS n, ${w.from} AS t_from, ${w.quiet} AS quiet, ${w.at} AS t_at, ${w.to} AS t_to`)}) w ON e.t >= w.t_at AND e.t <= w.t_to
+  WHERE e.kind = ${log} AND EXISTS (SELECT 1 FROM raw.event o WHERE o.source = e.source AND o.kind = ${log} AND o.t >= w.t_from AND o.t <= w.quiet)
+    AND NOT EXISTS (SELECT 1 FROM raw.event o WHERE o.source = e.source AND o.kind = ${log} AND o.t > w.quiet AND o.t < w.t_at) ORDER BY w.n, e.t, e.source, e.byte_start LIMIT 200`

@@ -96,7 +96,22 @@ export async function readFacts({ store }: RuleContext): Promise<Fact[]> {
     const earliest = r.t_earliest as bigint
     // A deletion bears the time at which its grace period ends; it was asked for at the beginning.
     const at = momentOf(earliest, text(r.what) === 'deletion' ? earliest : (r.t_latest as bigint), place, kind === 'instance' ? 'cf' : 'kubernetes')
-    return [{ role, kind, subject: text(r.subject), uid: text(r.uid), sandbox: text(r.sandbox), ip: reason?.includes('hostNetwork') ? null : text(r.ip), node: text(r.node), reason, tag: tag?.tag ?? null, says: tag?.says ?? '', place, at }]
+    return [
+      {
+        role,
+        kind,
+        subject: text(r.subject),
+        uid: text(r.uid),
+        sandbox: text(r.sandbox),
+        ip: reason?.includes('hostNetwork') ? null : text(r.ip),
+        node: text(r.node),
+        reason,
+        tag: tag?.tag ?? null,
+        says: tag?.says ?? '',
+        place,
+        at,
+      },
+    ]
   })
   const indexes = new Indexes(read)
   return read.flatMap(l => factOf(l, indexes))

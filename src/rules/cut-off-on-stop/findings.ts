@@ -28,7 +28,11 @@ export interface Finding {
 /** A router takes an ended instance out within this, unless it only forgets it. */
 const REMOVED_WITHIN = 30_000_000_000n
 
-export async function findingsOf(context: RuleContext, endings: readonly Ending[], removals: (endpoint: string | null, instance: string | null) => readonly Moment[]): Promise<DraftFinding[]> {
+export async function findingsOf(
+  context: RuleContext,
+  endings: readonly Ending[],
+  removals: (endpoint: string | null, instance: string | null) => readonly Moment[],
+): Promise<DraftFinding[]> {
   const out: DraftFinding[] = []
   for (const ending of endings) {
     const codes = [...new Set(ending.judged.map(j => j.code))].sort()
@@ -102,7 +106,12 @@ function draft(f: Finding, context: RuleContext): DraftFinding {
     ...identityOf(f),
     root: f.remote ?? f.instance ?? f.ending.life?.name ?? 'an instance',
     ongoing: false,
-    impact: { ...(context.failures.requests > 0 ? { requests: context.failures.requests } : {}), failed: f.judged.length, reached_client: lost.length, ...(probes > 0 ? { probes } : {}) },
+    impact: {
+      ...(context.failures.requests > 0 ? { requests: context.failures.requests } : {}),
+      failed: f.judged.length,
+      reached_client: lost.length,
+      ...(probes > 0 ? { probes } : {}),
+    },
     claims: claims(f),
     controls: controls(f),
     rivals,
@@ -113,7 +122,12 @@ function draft(f: Finding, context: RuleContext): DraftFinding {
   }
 }
 
-export const REFERENCES = ['https://github.com/cloudfoundry/diego-release/issues/711', 'https://github.com/cloudfoundry/routing-release/issues/132', 'https://github.com/cloudfoundry/routing-release/issues/312', 'https://github.com/cloudfoundry/gorouter/pull/337']
+export const REFERENCES = [
+  'https://github.com/cloudfoundry/diego-release/issues/711',
+  'https://github.com/cloudfoundry/routing-release/issues/132',
+  'https://github.com/cloudfoundry/routing-release/issues/312',
+  'https://github.com/cloudfoundry/gorouter/pull/337',
+]
 
 /** What the request was doing: two findings about one instance differ by it, whatever later evidence calls them. */
 const PHASE: Readonly<Record<Code, string | null>> = {
@@ -200,7 +214,8 @@ function claims(f: Finding): DraftClaim[] {
   return list.filter((c): c is [string, readonly Place[]] => (c[1]?.length ?? 0) > 0).map(([says, places]) => ({ says, places }))
 }
 
-const moments = (list: readonly [Moment | null | undefined, (m: Moment) => string][]): [string, readonly Place[]][] => list.flatMap(([m, says]) => (m ? [[says(m), m.places] as [string, readonly Place[]]] : []))
+const moments = (list: readonly [Moment | null | undefined, (m: Moment) => string][]): [string, readonly Place[]][] =>
+  list.flatMap(([m, says]) => (m ? [[says(m), m.places] as [string, readonly Place[]]] : []))
 
 function controls({ ending: { fared, beside, life } }: Finding): Control[] {
   const out: Control[] = []

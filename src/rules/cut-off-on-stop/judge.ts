@@ -1,41 +1,14 @@
 /** Gives each failure to the instance that it was sent to, and each instance what became of its requests. */
 import type { Failure } from '../../correlate/failures.js'
-import { endpointText } from '../../model/endpoint.js'
 import { SECOND } from '../../model/instant.js'
 import type { RuleContext } from '../rule.js'
-import { readFacts, readRegistrations, type Registration } from './facts.js'
+import { readFacts, readRegistrations } from './facts.js'
 import { type Life, livesOf } from './lives.js'
 import { compare, hull, least, merged, type Moment, most } from './moments.js'
-import { requestsAround, requestsBeside, targets as targetsSql, type Window } from './queries.sql.js'
-import { healedByRouter, type InstanceAt, type Suspect, suspectOf } from './suspects.js'
+import { healedByRouter, type Suspect, suspectOf } from './suspects.js'
+import { besideOf, type Fared, faredOf, indexOf, instancesOf, NONE, readTargets, type Target, targetsOf } from './targets.js'
 import { distance, exitOnProxy, NEAR, type ProxyExit } from './timing.js'
 import { type Verdict, verdictOf } from './verdict.js'
-
-/** Something that requests were sent to. Ids as the store has them. */
-interface Target {
-  readonly instance: string | null
-  readonly instanceId: number | null
-  readonly ip: string
-  readonly ipId: number
-  readonly port: number | null
-  readonly endpoint: string
-  readonly clusterId: number | null
-  readonly first: bigint
-  readonly last: bigint
-}
-
-/** Counts of requests around an instant. */
-export interface Fared {
-  readonly total: number
-  readonly before: number
-  readonly beforeFine: number
-  readonly running: number
-  readonly runningFine: number
-  readonly lastEnd: bigint | null
-  readonly lastStart: bigint | null
-}
-
-const NONE: Fared = { total: 0, before: 0, beforeFine: 0, running: 0, runningFine: 0, lastEnd: null, lastStart: null }
 
 export interface Judged extends Verdict {
   readonly suspect: Suspect
@@ -58,10 +31,10 @@ export interface Judgements {
   readonly endings: readonly Ending[]
   /** Stops and exits with requests near them. */
   readonly stops: number
-  readonly stopsKnown: number
+  /** Something that the rule is about: such a stop, a failure of the shape, or a stop on Cloud Foundry, where every instance is behind a router. */
+  readonly applies: boolean
   /** Requests that took a second attempt while an instance was stopping, where nothing names the first. */
   readonly unnamed: number
-  readonly suspects: number
   /** When routers took a backend or an instance out. */
   removals(endpoint: string | null, instance: string | null): readonly Moment[]
 }
@@ -72,73 +45,40 @@ const AROUND = 60n * SECOND
 export async function judgeStops(context: RuleContext): Promise<Judgements> {
   const [facts, registrations, all] = [await readFacts(context), await readRegistrations(context), await readTargets(context)]
   const lives = livesOf(facts, registrations, context.owners)
+  const removed = facts.filter(f => f.role === 'removed')
   const open = context.failures.list.filter(f => f.finding === null && f.cause === null)
   for (const f of open) if (healedByRouter(f)) f.cause = 'retried'
   const instanceAt = instancesOf(registrations, all)
   const suspects = open.map(f => suspectOf(f, instanceAt)).filter(s => s !== null)
   const assigned = assign(suspects, lives, context)
-  const reached = lives.map(life => ({ life, targets: targetsOf(life, all) }))
-  const fared = await faredOf(context, reached.map(r => ({ targets: r.targets, ...span(r.life) })))
+  const index = indexOf(all)
+  const reached = lives.map(life => ({ life, targets: targetsOf(life, index) }))
+  const fared = await faredOf(
+    context,
+    reached.map(r => ({ targets: r.targets, ...span(r.life) })),
+  )
   const endings = reached.map(({ life }, i) => ending(life, false, assigned.of.get(life) ?? [], fared[i] ?? NONE, context.clockError))
   const unexplained = endings.flatMap(e => unjudged((e.life && assigned.of.get(e.life)) ?? [], e))
   const strangers = await strangersOf(context, [...assigned.without, ...unexplained], lives, all)
+  const served = lives.filter((_, i) => (fared[i]?.total ?? 0) > 0)
   const used = [...endings, ...strangers].filter(e => e.judged.length > 0)
-  const beside = await besideOf(context, used, all)
+  const beside = await besideOf(
+    context,
+    used.map(e => e.judged.map(j => j.suspect)),
+    all,
+  )
   return {
     endings: used.map((e, i) => ({ ...e, beside: beside[i] ?? { total: 0, fine: 0 } })),
-    stops: fared.filter(f => f.total > 0).length,
-    stopsKnown: lives.length,
-    unnamed: context.failures.list.filter(f => isUnnamed(f) && lives.some((life, i) => (fared[i]?.total ?? 0) > 0 && overlaps(f, life))).length,
-    suspects: suspects.length,
+    stops: served.length,
+    applies: suspects.length > 0 || served.length > 0 || lives.some(l => l.platform === 'cf'),
+    unnamed: context.failures.list.filter(f => isUnnamed(f) && served.some(life => overlaps(f, life))).length,
     removals: (endpoint, instance) =>
       merged(
-        facts.filter(f => f.role === 'removed' && (f.key === instance || (f.endpoint !== null && f.endpoint === endpoint))).map(f => f.at),
+        removed.filter(f => f.key === instance || (f.endpoint !== null && f.endpoint === endpoint)).map(f => f.at),
         hull,
       ),
   }
 }
-
-async function readTargets({ store }: RuleContext): Promise<Target[]> {
-  const ids = await store.ids(['http', 'end'])
-  const rows = await store.rows(targetsSql(ids.get('http') ?? -1, ids.get('end') ?? -1))
-  const words = await store.words(rows.flatMap(r => [r.instance_id, r.upstream_ip]).filter((v): v is number => typeof v === 'number'))
-  return rows
-    .map(r => {
-      const ip = words.get(r.upstream_ip as number) ?? ''
-      const port = r.upstream_port as number | null
-      return {
-        instance: words.get(r.instance_id as number) ?? null,
-        instanceId: r.instance_id as number | null,
-        ip,
-        ipId: r.upstream_ip as number,
-        port,
-        endpoint: endpointText(ip, port) ?? ip,
-        clusterId: r.upstream_cluster as number | null,
-        first: (r.t_first as bigint | null) ?? 0n,
-        last: (r.t_last as bigint | null) ?? 0n,
-      }
-    })
-    .sort((a, b) => (a.endpoint < b.endpoint ? -1 : a.endpoint > b.endpoint ? 1 : (a.instance ?? '') < (b.instance ?? '') ? -1 : 1))
-}
-
-/** Who had a backend at a time, from registrations and from records that name both; the nearest where several had it. */
-function instancesOf(registrations: readonly Registration[], targets: readonly Target[]): InstanceAt {
-  const known = new Map<string, { instance: string; first: bigint; last: bigint }[]>()
-  const add = (endpoint: string, instance: string, first: bigint, last: bigint): void => {
-    const list = known.get(endpoint)
-    if (list) list.push({ instance, first, last })
-    else known.set(endpoint, [{ instance, first, last }])
-  }
-  for (const r of registrations) add(r.endpoint, r.instance, r.first, r.last)
-  for (const t of targets) if (t.instance !== null) add(t.endpoint, t.instance, t.first, t.last)
-  return (endpoint, t) => {
-    const apart = (e: { first: bigint; last: bigint }): bigint => (t < e.first ? e.first - t : t > e.last ? t - e.last : 0n)
-    return (known.get(endpoint) ?? []).reduce<{ instance: string; first: bigint; last: bigint } | null>((m, e) => (m === null || apart(e) < apart(m) ? e : m), null)?.instance ?? null
-  }
-}
-
-const targetsOf = (life: Life, all: readonly Target[]): Target[] =>
-  all.filter(t => (life.platform === 'kubernetes' ? t.instance === null && life.addresses.has(t.ip) : t.instance === life.key || (t.instance === null && life.addresses.has(t.endpoint))))
 
 interface Assigned {
   readonly of: ReadonlyMap<Life, Suspect[]>
@@ -154,7 +94,9 @@ function assign(suspects: readonly Suspect[], lives: readonly Life[], { owners }
   for (const s of suspects) {
     const key = s.platform === 'kubernetes' ? s.ip : (s.instance ?? s.endpoint)
     const holder = s.platform === 'kubernetes' && s.ip !== null ? owners.at(s.ip, s.end) : null
-    const own = (key === null ? [] : (byKey.get(key) ?? [])).filter(l => l.placed && l.platform === s.platform && !(holder !== null && holder.uid !== null && l.uid !== null && holder.uid !== l.uid))
+    const own = (key === null ? [] : (byKey.get(key) ?? [])).filter(
+      l => l.placed && l.platform === s.platform && !(holder !== null && holder.uid !== null && l.uid !== null && holder.uid !== l.uid),
+    )
     const near = own.reduce<Life | null>((m, l) => (m === null || distance(l, s) < distance(m, s) ? l : m), null)
     if (!near || (distance(near, s) > NEAR && near.key !== s.instance)) {
       without.push(s)
@@ -217,7 +159,13 @@ function byTimeAlone(e: Ending, strangers: readonly Ending[], lives: readonly Li
   const near = (x: Ending, l: Life): boolean => x.judged.some(j => l.exit !== null && j.suspect.end >= l.exit.lo - clockError && j.suspect.end <= l.exit.hi + clockError)
   const [life, other] = nameless.filter(l => near(e, l))
   if (!life || other || strangers.filter(x => near(x, life)).length !== 1) return null
-  const joined = ending(life, true, e.judged.map(j => j.suspect), e.fared, clockError)
+  const joined = ending(
+    life,
+    true,
+    e.judged.map(j => j.suspect),
+    e.fared,
+    clockError,
+  )
   return joined.judged.length > 0 ? joined : null
 }
 
@@ -229,63 +177,9 @@ const span = (life: Life): { low: bigint; high: bigint; at: bigint } => {
   return { low: from - AROUND, high, at: from }
 }
 
-/** How the requests to each group of targets fared. */
-async function faredOf({ store }: RuleContext, groups: readonly { targets: readonly Target[]; low: bigint; high: bigint; at: bigint }[]): Promise<Fared[]> {
-  const byInstance: Window[] = []
-  const byAddress: Window[] = []
-  groups.forEach((g, n) => {
-    const seen = new Set<string>()
-    for (const t of g.targets) {
-      const key = t.instanceId === null ? `${t.ipId}:${t.port}` : String(t.instanceId)
-      if (seen.has(key)) continue
-      seen.add(key)
-      const window = { n, low: g.low, high: g.high, at: g.at }
-      if (t.instanceId !== null) byInstance.push({ ...window, target: t.instanceId, port: null })
-      else byAddress.push({ ...window, target: t.ipId, port: t.port })
-    }
-  })
-  const ids = await store.ids(['http', 'end'])
-  const out = groups.map(() => NONE)
-  for (const [by, windows] of [['instance_id', byInstance], ['upstream_ip', byAddress]] as const)
-    for (let i = 0; i < windows.length; i += MOST_WINDOWS)
-      for (const r of await store.rows(requestsAround(by, windows.slice(i, i + MOST_WINDOWS), ids.get('http') ?? -1, ids.get('end') ?? -1))) {
-        const n = Number(r.n)
-        const a = out[n] ?? NONE
-        out[n] = {
-          total: a.total + Number(r.total),
-          before: a.before + Number(r.before),
-          beforeFine: a.beforeFine + Number(r.before_fine),
-          running: a.running + Number(r.running),
-          runningFine: a.runningFine + Number(r.running_fine),
-          lastEnd: most([a.lastEnd, r.last_end as bigint | null]),
-          lastStart: most([a.lastStart, r.last_start as bigint | null]),
-        }
-      }
-  return out
-}
-
-/** Windows that one query takes: each is a row of constants in it. */
-const MOST_WINDOWS = 500
-
-/** How the other backends of the same cluster fared while requests to this one failed. */
-async function besideOf({ store }: RuleContext, endings: readonly Ending[], all: readonly Target[]): Promise<{ total: number; fine: number }[]> {
-  const windows = endings.flatMap((e, n) => {
-    const endpoint = e.judged.find(j => j.suspect.endpoint !== null)?.suspect.endpoint ?? null
-    const target = all.find(t => t.endpoint === endpoint && t.clusterId !== null)
-    if (!target || target.clusterId === null) return []
-    const low = least(e.judged.map(j => j.suspect.start ?? j.suspect.end)) ?? 0n
-    const high = most(e.judged.map(j => j.suspect.end)) ?? 0n
-    return [{ n, target: target.clusterId, port: target.port, spared: target.ipId, low: low - SECOND, high: high + SECOND, at: low }]
-  })
-  const ids = await store.ids(['http', 'end'])
-  const out = endings.map(() => ({ total: 0, fine: 0 }))
-  for (let i = 0; i < windows.length; i += MOST_WINDOWS)
-    for (const r of await store.rows(requestsBeside(windows.slice(i, i + MOST_WINDOWS), ids.get('http') ?? -1, ids.get('end') ?? -1))) out[Number(r.n)] = { total: Number(r.total), fine: Number(r.fine) }
-  return out
-}
-
 /** A later attempt answered, and nothing names the instance of the first. */
-const isUnnamed = (f: Failure): boolean => f.backends.length === 0 && f.streams.length === 0 && f.finding === null && f.hops.some(h => (h.attempts ?? 1) > 1 && (h.status ?? 0) < 500 && h.proxy === 'gorouter')
+const isUnnamed = (f: Failure): boolean =>
+  f.backends.length === 0 && f.streams.length === 0 && f.finding === null && f.hops.some(h => (h.attempts ?? 1) > 1 && (h.status ?? 0) < 500 && h.proxy === 'gorouter')
 
 function overlaps(f: Failure, life: Life): boolean {
   const { low, high } = span(life)

@@ -27,7 +27,10 @@ const pod = (ended: readonly Terminated[], deleted: number | null, name = 'web-1
     podIPs: [{ ip }],
     startTime: at(-9),
     conditions: [{ type: 'PodReadyToStartContainers', status: 'True', lastTransitionTime: at(-8) }],
-    containerStatuses: ended.map(e => ({ name: e.container ?? 'web', [e.state ?? 'state']: { terminated: { exitCode: e.code, reason: e.reason, startedAt: at(-8), finishedAt: at(e.finished) } } })),
+    containerStatuses: ended.map(e => ({
+      name: e.container ?? 'web',
+      [e.state ?? 'state']: { terminated: { exitCode: e.code, reason: e.reason, startedAt: at(-8), finishedAt: at(e.finished) } },
+    })),
   },
 })
 
@@ -66,7 +69,7 @@ const access = (r: Request): string =>
     downstream_local_address: '10.244.1.5:10080',
     downstream_remote_address: '10.244.1.20:50000',
     requested_server_name: null,
-    'route_name': 'shop/web',
+    route_name: 'shop/web',
   })
 
 const CUT = { status: 503, flags: 'UC', details: 'upstream_reset_before_response_started{connection_termination}' }
@@ -74,7 +77,8 @@ const REFUSED = { status: 503, flags: 'UF', details: 'upstream_reset_before_resp
 const fine = [1000, 2000, 3000].flatMap(t => [access({ id: `f${t}`, start: t, took: 20 }), access({ id: `o${t}`, start: t, took: 20, ip: '10.244.4.22' })])
 const cut = [0, 100, 200].map(i => access({ id: `c${i}`, start: 8000 + i, took: 2800 - i, ...CUT }))
 const lines = (...list: readonly (string | readonly string[])[]): string => `${list.flat().join('\n')}\n`
-const world = (object: object, requests: readonly string[]) => analyzeFiles({ 'access.json': lines(fine, requests), 'pods.json': JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [object] }) })
+const world = (object: object, requests: readonly string[]) =>
+  analyzeFiles({ 'access.json': lines(fine, requests), 'pods.json': JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [object] }) })
 const brief = (r: Report) => r.findings.filter(f => f.rule === 'WC105').map(f => [f.code.slice(6), f.confidence.level, f.severity, f.count])
 const verdict = (r: Report) => r.verdicts.find(v => v.rule === 'WC105')?.verdict
 
@@ -105,7 +109,10 @@ describe('a pod behind Envoy', () => {
 
   it('whose init container has ended refuses at its start: that is no stop', async () => {
     const object = pod([{ container: 'init', code: 0, reason: 'Completed', finished: 0 }], null)
-    const r = await analyzeFiles({ 'access.json': lines(access({ id: 'early', start: 3000, took: 1, ...REFUSED }), access({ id: 'later', start: 9000, took: 20 })), 'pods.json': JSON.stringify(object) })
+    const r = await analyzeFiles({
+      'access.json': lines(access({ id: 'early', start: 3000, took: 1, ...REFUSED }), access({ id: 'later', start: 9000, took: 20 })),
+      'pods.json': JSON.stringify(object),
+    })
     expect(brief(r)).toEqual([])
   })
 

@@ -59,19 +59,48 @@ export function livesOf(facts: readonly Fact[], registrations: readonly Registra
     if (group) group.push(f)
     else groups.set(f.key, [f])
   }
-  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([key, group]) => lives(key, group, addressesOf(key, group, registrations, owners)))
+  const addresses = new Addresses(registrations, owners)
+  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([key, group]) => lives(key, group, addresses.of(key, group)))
 }
 
-function addressesOf(key: string, group: readonly Fact[], registrations: readonly Registration[], owners: Ownership): Set<string> {
-  const [first] = group
-  if (first?.platform === 'cf') return new Set([...registrations.filter(r => r.instance === key).map(r => r.endpoint), ...group.map(f => f.endpoint).filter(e => e !== null)])
-  const owned = owners.all.filter(o => o.uid !== null && group.some(f => f.uid !== null) ? group.some(f => f.uid === o.uid) : group.some(f => f.name === o.name))
-  return new Set([...group.map(f => f.ip).filter(ip => ip !== null), ...owned.map(o => o.ip)])
+/** The addresses of instances, and of pods by uid, or by name where one of the two has no uid. */
+class Addresses {
+  private readonly backends = new Map<string, string[]>()
+  private readonly byUid = new Map<string, string[]>()
+  private readonly byName = new Map<string, string[]>()
+  private readonly nameless = new Map<string, string[]>()
+
+  constructor(registrations: readonly Registration[], owners: Ownership) {
+    for (const r of registrations) add(this.backends, r.instance, r.endpoint)
+    for (const o of owners.all) {
+      add(this.byName, o.name, o.ip)
+      if (o.uid === null) add(this.nameless, o.name, o.ip)
+      else add(this.byUid, o.uid, o.ip)
+    }
+  }
+
+  of(key: string, group: readonly Fact[]): Set<string> {
+    const [first] = group
+    if (!first) return new Set()
+    if (first.platform === 'cf') return new Set([...(this.backends.get(key) ?? []), ...group.map(f => f.endpoint).filter(e => e !== null)])
+    const owned = first.uid === null ? this.byName.get(first.name) : [...(this.byUid.get(first.uid) ?? []), ...(this.nameless.get(first.name) ?? [])]
+    return new Set([...group.map(f => f.ip).filter(ip => ip !== null), ...(owned ?? [])])
+  }
+}
+
+function add(map: Map<string, string[]>, key: string, value: string): void {
+  const list = map.get(key)
+  if (list) list.push(value)
+  else map.set(key, [value])
 }
 
 function lives(key: string, group: readonly Fact[], addresses: ReadonlySet<string>): Life[] {
   const of = (role: Role): Fact[] => group.filter(f => f.role === role)
-  const moments = (role: Role): Moment[] => merged(of(role).map(f => f.at), hull)
+  const moments = (role: Role): Moment[] =>
+    merged(
+      of(role).map(f => f.at),
+      hull,
+    )
   const exits = exitsOf(group)
   const stops = moments('stop')
   if (exits.length === 0 && stops.length === 0) return []
@@ -97,7 +126,10 @@ function lives(key: string, group: readonly Fact[], addresses: ReadonlySet<strin
       certificate: told(moments('certificate')),
       exit,
       gone: moments('gone').filter(m => during(m) && (exit === null || m.hi >= exit.lo))[0] ?? null,
-      asked: group.filter(f => f.role === 'evacuating' || (f.role === 'stop' && stop !== null && f.at.lo >= stop.lo && f.at.lo <= stop.hi)).map(f => f.reason ?? '').join(' '),
+      asked: group
+        .filter(f => f.role === 'evacuating' || (f.role === 'stop' && stop !== null && f.at.lo >= stop.lo && f.at.lo <= stop.hi))
+        .map(f => f.reason ?? '')
+        .join(' '),
       end: endOf(exit, stop, reports, group),
     }
   })
@@ -109,9 +141,14 @@ function exitsOf(group: readonly Fact[]): Exit[] {
   const exits = merged(told, joinExits)
   const later = group.filter(f => f.role === 'crash' || f.role === 'ended' || f.role === 'kill')
   if (exits.length > 0) return exits.map(e => later.filter(f => near(e, f.at)).reduce<Exit>((x, f) => report(x, f), e))
-  const crash = group.filter(f => f.role === 'crash' || (f.role === 'ended' && f.reason !== null && f.reason !== '')).map(f => ({ ...exitFact(f), lo: f.at.lo - CRASH_AFTER_EXIT, inferred: true }))
+  const crash = group
+    .filter(f => f.role === 'crash' || (f.role === 'ended' && f.reason !== null && f.reason !== ''))
+    .map(f => ({ ...exitFact(f), lo: f.at.lo - CRASH_AFTER_EXIT, inferred: true }))
   if (crash.length > 0) return merged(crash, joinExits)
-  return merged(group.filter(f => f.role === 'destroying').map(f => ({ ...exitFact({ ...f, reason: null }), lo: f.at.lo - DESTROY_AFTER_EXIT, inferred: true })), joinExits)
+  return merged(
+    group.filter(f => f.role === 'destroying').map(f => ({ ...exitFact({ ...f, reason: null }), lo: f.at.lo - DESTROY_AFTER_EXIT, inferred: true })),
+    joinExits,
+  )
 }
 
 const near = (e: Moment, m: Moment): boolean => m.hi >= e.lo - SECOND && m.lo <= e.hi + REPORT_AFTER_EXIT
@@ -132,7 +169,12 @@ function exitFact(f: Fact): ExitFact {
 
 const joinExits = (a: ExitFact, b: ExitFact): ExitFact => ({ ...hull(a, b), reason: a.reason ?? b.reason, ...flags(a, b), inferred: a.inferred && b.inferred })
 
-const flags = (a: Exit, b: Exit) => ({ status: a.status ?? b.status, outOfMemory: a.outOfMemory || b.outOfMemory, graceExceeded: a.graceExceeded || b.graceExceeded, cancelled: a.cancelled || b.cancelled })
+const flags = (a: Exit, b: Exit) => ({
+  status: a.status ?? b.status,
+  outOfMemory: a.outOfMemory || b.outOfMemory,
+  graceExceeded: a.graceExceeded || b.graceExceeded,
+  cancelled: a.cancelled || b.cancelled,
+})
 
 /** What a later line reports of an exit, without its time. */
 function report(e: Exit, f: Fact): Exit {

@@ -37,12 +37,14 @@ export function merged<T extends Moment>(all: readonly T[], join: (a: T, b: T) =
 
 export function hull(a: Moment, b: Moment): Moment {
   const { at, step } = b.step < a.step ? b : a
-  return { lo: a.lo < b.lo ? a.lo : b.lo, hi: a.hi > b.hi ? a.hi : b.hi, at, step, places: [...a.places, ...b.places] }
+  return { lo: earlier(a.lo, b.lo), hi: later(a.hi, b.hi), at, step, places: [...a.places, ...b.places] }
 }
 
 /** How many sources tell it. */
 export const sources = (m: Moment): number => new Set(m.places.map(p => p.source)).size
 
+export const earlier = (a: bigint, b: bigint): bigint => (compare(a, b) < 0 ? a : b)
+export const later = (a: bigint, b: bigint): bigint => (compare(a, b) > 0 ? a : b)
 export const compare = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
 export const least = (list: readonly (bigint | null)[]): bigint | null => list.reduce<bigint | null>((m, t) => (t !== null && (m === null || t < m) ? t : m), null)
 export const most = (list: readonly (bigint | null)[]): bigint | null => list.reduce<bigint | null>((m, t) => (t !== null && (m === null || t > m) ? t : m), null)

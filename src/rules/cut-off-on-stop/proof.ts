@@ -19,7 +19,10 @@ const SAME_EXCHANGE = 50n * MILLISECOND
 
 export const proofOf = async (context: RuleContext, ending: Ending, judged: readonly Judged[]): Promise<Proof> => ({
   refused: await refused(context, ending.life?.platform === 'kubernetes' ? [] : judged.filter(j => j.code === 'accepted-after-exit' || j.code === 'refused-while-stopping')),
-  kept: await kept(context, judged.filter(j => j.code === 'stale-keepalive')),
+  kept: await kept(
+    context,
+    judged.filter(j => j.code === 'stale-keepalive'),
+  ),
 })
 
 /** Each request that was sent to a sidecar without an application is followed by one refused connection of the sidecar's. */

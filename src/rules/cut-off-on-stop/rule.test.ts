@@ -30,7 +30,9 @@ describe('requests in flight when their instance ends', () => {
     expect(brief(r)).toEqual([['in-flight-cut', 'certain', 'high', 3]])
     expect(causes(r)).toEqual({ a: 'WC105.in-flight-cut', b: 'WC105.in-flight-cut', c: 'WC105.in-flight-cut' })
     const [f] = findings(r)
-    expect(f?.title).toBe(`3 requests to ${cf.BACKEND} (instance ${cf.GUID}) were in flight and cut when it exited with status 143 at 2026-11-30T12:00:10.001200Z, 5.00 s after it was told to stop`)
+    expect(f?.title).toBe(
+      `3 requests to ${cf.BACKEND} (instance ${cf.GUID}) were in flight and cut when it exited with status 143 at 2026-11-30T12:00:10.001200Z, 5.00 s after it was told to stop`,
+    )
     expect(f?.subject).toMatchObject({ remote: cf.BACKEND, instance: cf.GUID })
     expect(f?.rivals.filter(x => x.status === 'open')).toEqual([])
     expect(new Set(f?.claims.flatMap(c => c.evidence.map(e => e.path)))).toEqual(new Set(Object.keys(cutWorld)))
@@ -46,7 +48,11 @@ describe('requests in flight when their instance ends', () => {
   })
 
   it('are killed at the end of the grace period', async () => {
-    const r = await analyzeFiles({ ...cutWorld, 'cf-logs.txt': lines(cf.stopping(1000), cf.exited(10_000.6, '137 (exceeded 10s graceful shutdown interval)')), 'rep.stdout.log': '' })
+    const r = await analyzeFiles({
+      ...cutWorld,
+      'cf-logs.txt': lines(cf.stopping(1000), cf.exited(10_000.6, '137 (exceeded 10s graceful shutdown interval)')),
+      'rep.stdout.log': '',
+    })
     expect(findings(r)[0]?.code).toBe('WC105.in-flight-cut')
     expect(findings(r)[0]?.title).toContain('killed at the end of its grace period')
   })
@@ -73,7 +79,11 @@ describe('requests in flight when their instance ends', () => {
 
   it('are retried where the router could, which is no failure of a client', async () => {
     const healed = [access({ id: 'g', method: 'GET', start: 4000, took: 8000, other: true, attempts: 2 })]
-    const r = await analyzeFiles({ ...cutWorld, 'access.log': lines(cf.traffic(14_000, 9900), healed), 'gorouter.stdout.log': lines(failed({ id: 'g', at: 10_001, error: 'EOF (via idempotent request)', retriable: true })) })
+    const r = await analyzeFiles({
+      ...cutWorld,
+      'access.log': lines(cf.traffic(14_000, 9900), healed),
+      'gorouter.stdout.log': lines(failed({ id: 'g', at: 10_001, error: 'EOF (via idempotent request)', retriable: true })),
+    })
     expect(brief(r)).toEqual([['in-flight-cut', 'certain', 'medium', 1]])
     expect(r.failures.list).toMatchObject([{ request_id: 'g', cause: 'retried', finding: null }])
   })
@@ -137,7 +147,10 @@ describe('requests that came too late', () => {
     const r = await analyzeFiles({
       ...world('EOF', false),
       'access.log': lines(cf.traffic(14_000, 9900), cutAccess, lateAccess('EOF')),
-      'gorouter.stdout.log': lines(cutLog, late.map(l => failed({ id: l.id, at: l.end, error: 'EOF' }))),
+      'gorouter.stdout.log': lines(
+        cutLog,
+        late.map(l => failed({ id: l.id, at: l.end, error: 'EOF' })),
+      ),
     })
     expect(brief(r).map(b => b[0])).toEqual(['in-flight-cut', 'accepted-after-exit'])
     expect(new Set(findings(r).map(f => f.fingerprint)).size).toBe(2)
@@ -247,7 +260,11 @@ describe('the verdict', () => {
     const text = readFileSync(new URL('../../../fixtures/reports/diego-release-711/report.txt', import.meta.url))
     const r = await analyzeFiles({ 'report.txt': text })
     expect(verdict(r).verdict).toBe('not-evaluable')
-    expect(verdict(r).missing.map(m => m.collect).join('\n')).toMatch(/gorouter\/access\.log[\s\S]*cf logs <app> --recent/)
+    expect(
+      verdict(r)
+        .missing.map(m => m.collect)
+        .join('\n'),
+    ).toMatch(/gorouter\/access\.log[\s\S]*cf logs <app> --recent/)
   })
 
   it('is the same for lines in any order', async () => {

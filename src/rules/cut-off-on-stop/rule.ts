@@ -18,11 +18,11 @@ export const cutOffOnStop: Rule = {
 }
 
 async function judge(context: RuleContext): Promise<Judgement> {
-  const { endings, stops, stopsKnown, unnamed, suspects, removals } = await judgeStops(context)
+  const { endings, stops, applies, unnamed, removals } = await judgeStops(context)
   const findings = await findingsOf(context, endings, removals)
   const judged = endings.reduce((n, e) => n + e.judged.length, 0)
   return {
-    applies: stopsKnown > 0 || suspects > 0,
+    applies,
     checked: stops + judged,
     findings,
     missing: unnamed > 0 && !context.abilities.has('route-changes') ? [{ ...context.abilities.missing('route-changes'), why: unnamedSays(unnamed) }] : [],

@@ -82,7 +82,7 @@ function routerSuspect(f: Failure, record: RequestRecord | null, instanceAt: Ins
 }
 
 /** The shape of a gorouter's error, from its log or `x_cf_routererror`; null: this is no sign of an instance that ended. */
-export function routerShape(error: string, record: RequestRecord | null): Shape | null {
+function routerShape(error: string, record: RequestRecord | null): Shape | null {
   if (record?.status === 499 || /context canceled|deadline exceeded|i\/o timeout|timeout awaiting/.test(error)) return null
   if (/x509: certificate is not valid for any names/.test(error)) return 'certificate'
   if (/x509|tls:|certificate|handshake/.test(error)) return null
@@ -94,7 +94,7 @@ export function routerShape(error: string, record: RequestRecord | null): Shape 
 
 function envoySuspect(f: Failure): Suspect | null {
   const record = innermost(f)
-  if (!record || record.kind !== 'http' || record.end === null || record.ambiguous.some(c => c === 'flags' || c === 'status')) return null
+  if (record?.kind !== 'http' || record.end === null || record.ambiguous.some(c => c === 'flags' || c === 'status')) return null
   const shape = envoyShape(record)
   if (shape === null || record.upstreamIp === null) return null
   return {
@@ -126,4 +126,8 @@ function envoyShape(r: RequestRecord): Shape | null {
   return details === '' && r.flags.some(x => x === 'UC' || x === 'UPE') ? 'closed' : null
 }
 
-const ipOf = (endpoint: string | null): string | null => /^(?:\[([^\]]+)\]|([^:]+)):\d+$/.exec(endpoint ?? '')?.slice(1).find(ip => ip !== undefined) ?? null
+const ipOf = (endpoint: string | null): string | null =>
+  /^(?:\[([^\]]+)\]|([^:]+)):\d+$/
+    .exec(endpoint ?? '')
+    ?.slice(1)
+    .find(ip => ip !== undefined) ?? null

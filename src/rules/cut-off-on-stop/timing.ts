@@ -1,7 +1,7 @@
 /** When an instance exited on the clock of the proxy that judged its requests. */
 import { MILLISECOND, SECOND } from '../../model/instant.js'
 import type { Life } from './lives.js'
-import { compare, least, type Moment, most } from './moments.js'
+import { compare, earlier, later, least, type Moment, most } from './moments.js'
 import type { Suspect } from './suspects.js'
 
 /**
@@ -44,15 +44,13 @@ export function exitOnProxy(exit: Moment, suspects: readonly Suspect[], answers:
   const first = least(suspects.filter(s => s.start !== null && s.start >= last).map(s => s.end))
   if (last <= exit.hi + LATE) {
     if (first === null || first < exit.lo - LATE) return assumed(exit, clockError)
-    return { lo: higher(exit.lo, last), hi: higher(higher(exit.lo, last), lower(exit.hi, first)), tied: 'between', together: 0 }
+    return { lo: later(exit.lo, last), hi: later(later(exit.lo, last), earlier(exit.hi, first)), tied: 'between', together: 0 }
   }
   if ((answers.lastStart ?? last) > exit.hi + clockError) return null
   return first !== null && first >= last ? { lo: last, hi: first, tied: 'between', together: 0 } : assumed(exit, clockError)
 }
 
 const assumed = (exit: Moment, clockError: bigint): ProxyExit => ({ lo: exit.lo - clockError, hi: exit.hi + clockError, tied: 'assumed', together: 0 })
-const higher = (a: bigint, b: bigint): bigint => (a > b ? a : b)
-const lower = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /** The largest group of long requests that ended together near the exit; of equal ones the nearest. */
 function together(exit: Moment, suspects: readonly Suspect[], clockError: bigint): ProxyExit | null {

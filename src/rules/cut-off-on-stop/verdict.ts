@@ -9,7 +9,21 @@ export type Code = 'in-flight-cut' | 'crashed' | 'out-of-memory' | 'accepted-aft
 
 /** What a finding rests on besides the times, or why it cannot be surer. */
 export type Why =
-  | 'running' | 'running-at-stop' | 'new-connection' | 'new-connection-by-time' | 'kept-connection' | 'nobody-listened' | 'no-name-in-certificate' | 'cause-of-exit' | 'start-unknown' | 'order' | 'clocks' | 'after-stop' | 'slow' | 'reuse-unknown' | 'no-stop'
+  | 'running'
+  | 'running-at-stop'
+  | 'new-connection'
+  | 'new-connection-by-time'
+  | 'kept-connection'
+  | 'nobody-listened'
+  | 'no-name-in-certificate'
+  | 'cause-of-exit'
+  | 'start-unknown'
+  | 'order'
+  | 'clocks'
+  | 'after-stop'
+  | 'slow'
+  | 'reuse-unknown'
+  | 'no-stop'
 
 export interface Verdict {
   readonly code: Code
@@ -68,7 +82,8 @@ function afterExit(s: Suspect, life: Life): Verdict {
 function beforeExit(s: Suspect, life: Life): Verdict | null {
   const told = life.stop ?? life.signal
   if (told === null || s.end < told.lo) return null
-  if (s.start !== null && s.start < told.lo) return s.shape === 'closed' || s.shape === 'unnamed' ? verdict('in-flight-cut', 'running-at-stop') : verdict('undetermined', 'after-stop')
+  if (s.start !== null && s.start < told.lo)
+    return s.shape === 'closed' || s.shape === 'unnamed' ? verdict('in-flight-cut', 'running-at-stop') : verdict('undetermined', 'after-stop')
   return whileStopping(s, life)
 }
 

@@ -73,12 +73,17 @@ export function because(f: Finding): string[] {
   if (whys.has('running')) out.push('each request had begun before the exit and ended with it')
   if (whys.has('running-at-stop')) out.push('each request had begun before the instance was told to stop, and was closed while it stopped')
   if (whys.has('new-connection')) out.push("each began after the exit, on a new connection (conn-reused is false in the router's log)")
-  if (whys.has('new-connection-by-time')) out.push("each began after the exit and took as long as a new connection to a sidecar without application takes; the router's log, which names the connection, is missing")
-  if (f.code === 'stale-keepalive') out.push(f.proof.kept.ports > 0 ? 'the errors name local ports that had served earlier requests' : 'each began after the exit, and met a connection that was already dead')
+  if (whys.has('new-connection-by-time'))
+    out.push("each began after the exit and took as long as a new connection to a sidecar without application takes; the router's log, which names the connection, is missing")
+  if (f.code === 'stale-keepalive')
+    out.push(f.proof.kept.ports > 0 ? 'the errors name local ports that had served earlier requests' : 'each began after the exit, and met a connection that was already dead')
   if (whys.has('nobody-listened')) out.push('each found no listener, after the instance had been told to stop')
   if (whys.has('no-name-in-certificate')) out.push('the router names the certificate: it is valid for no name, which is what the platform swaps in at a stop')
   if (f.proof.refused.count > 0) out.push(`the sidecar's log shows ${f.proof.refused.count} connections to the application refused at the same moments`)
-  if (exit?.tied === 'cut') out.push(`${exit.together === 1 ? 'a request that had run long' : `${exit.together} requests that had run for different times`} ended at ${clockTime(exit.lo)}, which ties the router's clock to the platform's`)
+  if (exit?.tied === 'cut')
+    out.push(
+      `${exit.together === 1 ? 'a request that had run long' : `${exit.together} requests that had run for different times`} ended at ${clockTime(exit.lo)}, which ties the proxy's clock to the platform's`,
+    )
   if (exit?.tied === 'between') out.push('the instance answered until its exit and failed from then on, which ties the two clocks')
   if (exit?.tied === 'assumed' && f.code !== 'certificate-window') out.push('clocks assumed: nothing ties the two clocks, and no order closer than their error was used')
   if (life?.exit && sources(life.exit) > 1) out.push(`${sources(life.exit)} sources tell the exit`)
@@ -127,11 +132,13 @@ export const healedSays = (n: number): string => `${requests(n)} failed there an
 export const stopSays = (m: Moment): string => `It was told to stop at ${iso(m.at)}`
 export const certificateSays = (m: Moment): string => `Its certificate was swapped at ${iso(m.at)}`
 export const signalSays = (m: Moment): string => `Its process was signalled at ${iso(m.at)}`
-export const exitSays = (f: Finding, m: Moment): string => `Its process exited${status(f)} at ${iso(m.at)}${f.ending.life?.exit?.outOfMemory ? ', out of memory' : ''}${f.ending.life?.exit?.inferred ? ', or shortly before' : ''}`
+export const exitSays = (f: Finding, m: Moment): string =>
+  `Its process exited${status(f)} at ${iso(m.at)}${f.ending.life?.exit?.outOfMemory ? ', out of memory' : ''}${f.ending.life?.exit?.inferred ? ', or shortly before' : ''}`
 export const goneSays = (m: Moment): string => `Its container was gone at ${iso(m.at)}`
 export const removedSays = (m: Moment): string => `The router took it out of the routes at ${iso(m.at)}`
 export const refusedSays = (n: number): string => `The sidecar accepted, and the application refused ${n === 1 ? 'its connection' : `${n} connections`}`
-export const keptSays = (n: number): string => `${n === 1 ? 'The local port' : `${n} local ports`} of the failed writes had served earlier requests: the connections were kept-alive ones`
+export const keptSays = (n: number): string =>
+  `${n === 1 ? 'The local port' : `${n} local ports`} of the failed writes had served earlier requests: the connections were kept-alive ones`
 
 export const beforeSays = (fine: number, all: number): string => `${fine} of ${all} requests to the same instance that ended before were fine`
 export const runningSays = (fine: number, all: number): string => `${fine} of ${all} requests that it was serving when the stop began were answered`
@@ -178,13 +185,15 @@ const HYPOTHESES: readonly Hypothesis[] = [
   {
     code: 'crashed',
     says: 'crashed by itself, with the requests running',
-    refuted: f => notRunning(f) ?? (f.ending.life?.end === 'stopped' ? 'it had been told to stop' : f.ending.life?.end === 'out-of-memory' ? 'the platform says out of memory' : null),
+    refuted: f =>
+      notRunning(f) ?? (f.ending.life?.end === 'stopped' ? 'it had been told to stop' : f.ending.life?.end === 'out-of-memory' ? 'the platform says out of memory' : null),
     separated: 'the exit status, and whether `stopping instance` came before it',
   },
   {
     code: 'accepted-after-exit',
     says: 'accepted by the sidecar after the application had exited',
-    refuted: f => notSent(f) ?? (f.code === 'stale-keepalive' ? 'the connections were not new' : long(f) ? 'each request ran longer than a sidecar without application takes' : null),
+    refuted: f =>
+      notSent(f) ?? (f.code === 'stale-keepalive' ? 'the connections were not new' : long(f) ? 'each request ran longer than a sidecar without application takes' : null),
     separated: "the time of the exit, and conn-reused in the router's log",
   },
   {
@@ -222,7 +231,13 @@ export function rivals(f: Finding): Rival[] {
     const refuted = h.refuted(f)
     return { says: h.says, status: refuted === null ? 'open' : 'refuted', because: refuted ?? 'nothing in the evidence speaks against it', separated_by: h.separated }
   })
-  const live: Rival = f.ending.life?.exit ? LIVE : { ...LIVE, status: 'open', because: f.ending.fared.total > 0 ? 'it answered no later request here, which does not prove that it was gone' : 'no later request to it is in the evidence' }
+  const live: Rival = f.ending.life?.exit
+    ? LIVE
+    : {
+        ...LIVE,
+        status: 'open',
+        because: f.ending.fared.total > 0 ? 'it answered no later request here, which does not prove that it was gone' : 'no later request to it is in the evidence',
+      }
   return [...out.filter(r => f.code === 'undetermined' || r.status === 'open' || r.because !== NO_CERTIFICATE), live]
 }
 
@@ -232,15 +247,21 @@ const ADVICE: Readonly<Record<Code, readonly string[]>> = {
     'Clients must be able to repeat such a request safely: the router retries only what is idempotent or was not fully sent.',
   ],
   crashed: ["Look for the cause in the application's own log just before the exit. A retry is safe only for idempotent requests."],
-  'out-of-memory': ['Give the instance more memory, or find what takes it: the requests in flight at the kill are the first suspects. A retry is safe only for idempotent requests.'],
+  'out-of-memory': [
+    'Give the instance more memory, or find what takes it: the requests in flight at the kill are the first suspects. A retry is safe only for idempotent requests.',
+  ],
   'accepted-after-exit': [
     'Delay the exit: let the application serve for a few seconds after SIGTERM, until the router has withdrawn the route. Until then its sidecar accepts for it.',
     'A router of routing-release with gorouter#337 (2023-03) retries those whose connection failed before the request was written, POST included.',
   ],
   'refused-while-stopping': ['Keep listening after SIGTERM until the proxy has taken the instance out of its endpoints (a preStop sleep, or a delay in the application).'],
-  'certificate-window': ['This is the platform at work: new connections to an instance that stops are refused and retried on another. With a single instance there is no other: run two.'],
+  'certificate-window': [
+    'This is the platform at work: new connections to an instance that stops are refused and retried on another. With a single instance there is no other: run two.',
+  ],
   'stale-keepalive': ["The connections were cut without a FIN: look at how the container's network is taken down. The retry is safe only for idempotent requests."],
-  undetermined: ["Collect the application log and the cell's log of that minute before they rotate: `missing` has the commands. Until then do not take the first explanation for the right one."],
+  undetermined: [
+    "Collect the application log and the cell's log of that minute before they rotate: `missing` has the commands. Until then do not take the first explanation for the right one.",
+  ],
 }
 export const advice = (f: Finding): readonly string[] => ADVICE[f.code]
 

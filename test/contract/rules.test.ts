@@ -1,0 +1,60 @@
+/** What every rule must have, whoever wrote it. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { openBundle } from '../../src/index.js'
+import { rules } from '../../src/rules/index.js'
+import { analyzeBundle } from '../support/analyze.js'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const root = join(here, '../../src/rules')
+const bundles = [...readdirSync(join(here, '../cases')).filter(n => existsSync(join(here, '../cases', n, 'input'))).map(n => join(here, '../cases', n, 'input')), ...readdirSync(join(here, '../../fixtures/reports')).map(n => join(here, '../../fixtures/reports', n))]
+
+describe('the registry', () => {
+  it('knows each code once, in order', () => {
+    const codes = rules.map(r => r.code)
+    expect([...new Set(codes)].sort()).toEqual(codes)
+  })
+  it('has a rule for each folder', () => {
+    const folders = readdirSync(root, { withFileTypes: true }).filter(e => e.isDirectory()).map(e => e.name)
+    expect(folders.sort()).toEqual(rules.map(r => r.name).sort())
+  })
+})
+
+describe.each(rules.map(r => [r.code, r] as const))('%s', (_, rule) => {
+  it('has a README, a test, codes and references', () => {
+    const readme = readFileSync(join(root, rule.name, 'README.md'), 'utf8')
+    for (const code of Object.keys(rule.codes)) expect(readme).toContain(code)
+    expect(existsSync(join(root, rule.name, 'rule.test.ts'))).toBe(true)
+    expect(rule.references.every(r => /^https:\/\/\S+$/.test(r))).toBe(true)
+    expect(rule.references.length).toBeGreaterThan(0)
+    expect(rule.invariant.length).toBeGreaterThan(20)
+  })
+})
+
+describe('over all bundles that ship with the project', () => {
+  const used = new Map<string, Set<string>>()
+  const wrong: string[] = []
+
+  beforeAll(async () => {
+    for (const path of bundles) {
+      const { outcome, report } = await analyzeBundle(await openBundle([path], null))
+      for (const [code, error] of outcome.errors) wrong.push(`${path}: ${code}: ${error}`)
+      for (const [code, tables] of outcome.reads) for (const t of tables) (used.get(code) ?? used.set(code, new Set()).get(code))?.add(t)
+      for (const f of report.findings) {
+        const rule = rules.find(r => r.code === f.rule)
+        if (!rule || !(f.code.replace(`${f.rule}.`, '') in rule.codes)) wrong.push(`${path}: ${f.code} is not declared`)
+        if (f.claims.length === 0 || f.claims.some(c => c.evidence.length === 0)) wrong.push(`${path}: ${f.code} has a claim without evidence`)
+        if (f.confidence.level === 'possible' && !['info', 'low'].includes(f.severity)) wrong.push(`${path}: ${f.code} is possible and ${f.severity}`)
+        if (f.confidence.level === 'certain' && f.rivals.some(r => r.status === 'open') && f.severity !== 'info') wrong.push(`${path}: ${f.code} is certain with an open rival: ${f.rivals.find(r => r.status === 'open')?.says}`)
+      }
+      for (const v of report.verdicts) if (v.verdict === 'held' && v.checked === 0) wrong.push(`${path}: ${v.rule} held without a subject`)
+    }
+  }, 300_000)
+
+  it('no rule fails, finds what it does not declare, or claims without evidence', () => expect(wrong).toEqual([]))
+  it.each(rules.map(r => [r.code, r] as const))('%s reads every table that it declares', (code, rule) => {
+    expect([...(used.get(code) ?? [])].sort()).toEqual([...rule.reads].sort())
+  })
+})
