@@ -23,9 +23,15 @@ const forbidden = [
   only('bundle-knows-no-format', '^src/bundle/', upTo('bundle'), 'A bundle gives members as bytes. What the bytes mean is decided right of it.'),
   only(
     'a-parser-sees-bytes',
-    '^src/formats/',
+    '^src/formats/(?!pcap(ng)?/)',
     these('formats'),
     'A parser turns the bytes it is given into columns. It opens nothing, and works the same on a file, an archive member and a test string.',
+  ),
+  only(
+    'captures-are-formats-too',
+    '^src/formats/pcap(ng)?/',
+    these('formats', 'capture'),
+    'The two capture formats are what capture/ is for: they, and no other format, stand on its decoders.',
   ),
   only(
     'a-decoder-sees-bytes',

@@ -1,7 +1,7 @@
 /** The library: analyze evidence and get the report object. */
 import type { Bundle } from './bundle/open.js'
 import type { Report } from './model/report.js'
-import { type Loaded, load, type PipelineOptions } from './pipeline.js'
+import { type Loaded, load, type PipelineOptions, publish } from './pipeline.js'
 import { buildReport } from './report/build.js'
 import { rules } from './rules/index.js'
 import { type Outcome, type RunOptions, runRules } from './rules/run.js'
@@ -12,9 +12,13 @@ export type * from './model/report.js'
 export type { PipelineOptions } from './pipeline.js'
 export type { RunOptions } from './rules/run.js'
 
-export interface Analysis extends Loaded {
-  readonly report: Report
+/** A store that is read, joined and judged. */
+export interface Judged extends Loaded {
   readonly outcome: Outcome
+}
+
+export interface Analysis extends Judged {
+  readonly report: Report
 }
 
 /**
@@ -22,11 +26,24 @@ export interface Analysis extends Loaded {
  * that cannot be read is a problem in the report.
  */
 export async function analyze(bundle: Bundle, options: PipelineOptions & RunOptions): Promise<Analysis> {
+  const judged = await judge(bundle, options)
+  try {
+    const { ingested, joined, outcome } = judged
+    const report = await buildReport({ members: bundle.members, skipped: bundle.skipped, ingested, joined, outcome, overflowed: judged.overflowed() })
+    return { ...judged, report }
+  } catch (e) {
+    judged.store.close()
+    throw e
+  }
+}
+
+/** The same without a report: for queries, whose views of failures hold what the rules said of them. */
+export async function judge(bundle: Bundle, options: PipelineOptions & RunOptions): Promise<Judged> {
   const loaded = await load(bundle, options)
   try {
     const outcome = await runRules(rules, loaded.store, loaded.joined, loaded.ingested.sources, options)
-    const report = await buildReport({ members: bundle.members, skipped: bundle.skipped, ingested: loaded.ingested, joined: loaded.joined, outcome, overflowed: loaded.overflowed })
-    return { ...loaded, outcome, report }
+    await publish(loaded)
+    return { ...loaded, outcome }
   } catch (e) {
     loaded.store.close()
     throw e

@@ -29,6 +29,16 @@ export const limits = {
   members: 1_000_000,
   /** What is held in memory of something that cannot be read twice; beyond that it goes to one file in the private folder. */
   spool: 64 * 1024 * 1024,
+  /** Longest captured packet: the snapshot length that tcpdump and dumpcap stay below. */
+  packet: 262_144,
+  /** Longest block of a pcapng file. Wireshark's own limit. */
+  pcapngBlock: 16 * 1024 * 1024,
+  /** Interfaces of a pcapng section. A node with 250 pods has 600. */
+  interfaces: 4096,
+  /** TCP sessions of a capture that are followed at a time, 1 KiB each. Of more the longest idle is cut in two; closed ones go first. */
+  sessions: 32_768,
+  /** Data segments of a capture that wait for their acknowledgement, 150 bytes each. Beyond that, when the first lost byte was sent is known less exactly. */
+  unacknowledged: 65_536,
   /** Entries of `failures.list` in a report; the rest is counted as `omitted`. */
   failuresListed: 10_000,
   /** Characters of an evidence excerpt. */

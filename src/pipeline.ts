@@ -1,6 +1,7 @@
-/** From members to a filled, joined store: everything before the rules. */
+/** From members to a filled, joined store: everything before the rules, and what is written after them. */
 import type { Bundle } from './bundle/open.js'
-import { correlate, type Joined } from './correlate/correlate.js'
+import { writeFailures } from './correlate/chains.js'
+import { type Correlation, correlate, type Joined } from './correlate/correlate.js'
 import { type Ingested, ingest, type IngestOptions } from './ingest/ingest.js'
 import { Interner } from './ingest/interner.js'
 import { Writers } from './ingest/writers.js'
@@ -18,11 +19,12 @@ export interface Loaded {
   readonly store: Store
   readonly ingested: Ingested
   readonly joined: Joined
-  /** Strings that the dictionary had no room for. */
-  readonly overflowed: number
+  readonly correlation: Correlation
+  /** Strings that the dictionary has had no room for so far. */
+  overflowed(): number
 }
 
-/** Reads a bundle into a new store, joins it and creates the views. The caller closes the store. */
+/** Reads a bundle into a new store and joins it. The caller has it judged, then published, and closes the store. */
 export async function load(bundle: Bundle, options: PipelineOptions): Promise<Loaded> {
   const store = await Store.open({ file: options.file, spillFolder: options.spillFolder })
   try {
@@ -37,12 +39,19 @@ export async function load(bundle: Bundle, options: PipelineOptions): Promise<Lo
     const ingested = await ingest(bundle.members, interner, batch => store.push(batch), options)
     await settle()
     await store.addSources(ingested.sources.map(s => ({ ...s, node: null, namespace: null, pod: null, container: null })))
-    const writers = new Writers(interner, batch => store.push(batch))
-    const joined = await correlate({ store, writers, settle, ingested, clockError: options.clockError })
-    await store.createViews(interner.overflowed > 0)
-    return { store, ingested, joined, overflowed: interner.overflowed }
+    const correlation: Correlation = { store, writers: new Writers(interner, batch => store.push(batch)), settle, ingested, clockError: options.clockError }
+    const joined = await correlate(correlation)
+    return { store, ingested, joined, correlation, overflowed: () => interner.overflowed }
   } catch (e) {
     store.close()
     throw e
   }
+}
+
+/** Writes what the rules made of the failures, and creates the public views. */
+export async function publish({ store, joined, correlation, overflowed }: Loaded): Promise<void> {
+  await writeFailures(correlation, joined)
+  correlation.writers.flush()
+  await correlation.settle()
+  await store.createViews(overflowed() > 0)
 }

@@ -1,6 +1,6 @@
 /** From frames to rows: decodes each, follows TCP sessions, writes what is notable. One engine a capture, in order. */
 import { limits } from '../limits.js'
-import type { Sink } from '../model/sink.js'
+import type { ProblemKind, Sink } from '../model/sink.js'
 import { decode } from './decode.js'
 import { Duplicates } from './duplicates.js'
 import { GivenUp } from './given-up.js'
@@ -34,6 +34,11 @@ export class Engine {
   private firstNano = 0
   private lastSec = -1
   private lastNano = 0
+  private announced = false
+  private passed = 0
+  private passedFrame = 0
+  private passedFrom = 0
+  private passedTo = 0
 
   use(sink: Sink): void {
     this.rows.sink = sink
@@ -45,17 +50,47 @@ export class Engine {
     const sink = this.rows.sink
     decode(p, this.quoted, link)
     this.see(p)
-    const span = spanOf(p)
     if (p.fault !== null) {
-      sink.problem('bad-record', p.fault, span)
+      this.flush()
+      sink.problem('bad-record', p.fault, spanOf(p))
       return
     }
-    sink.record(span)
+    this.announced = false
     if (p.what === TCP) this.segment(p)
     else if (p.what === ICMP) this.icmp(p)
     else if (p.what === ARP) this.arp(p)
-    else if (p.cut) sink.note('skipped', 'the snapshot length cut a header off', span)
-    if (p.sec < 0) sink.note('no-time', 'a frame without a time', span)
+    else if (p.cut) this.remark('skipped', 'the snapshot length cut a header off', p)
+    if (p.sec < 0) this.remark('no-time', 'a frame without a time', p)
+    if (!this.announced) this.pass(p)
+  }
+
+  /** Most frames have no row: they are reported together, before the next that has one. */
+  private pass(p: Packet): void {
+    if (this.passed++ === 0) {
+      this.passedFrame = p.frame
+      this.passedFrom = p.byteStart
+    }
+    this.passedTo = p.byteEnd
+  }
+
+  /** Reports the frames that were passed. Readers call it before they report anything else. */
+  flush(): void {
+    if (this.passed === 0) return
+    this.rows.sink.records(this.passed, spanOf({ frame: this.passedFrame, byteStart: this.passedFrom, byteEnd: this.passedTo }))
+    this.passed = 0
+  }
+
+  /** The frame at hand has something to say. */
+  private announce(p: Packet): void {
+    if (this.announced) return
+    this.announced = true
+    this.flush()
+    this.rows.sink.record(spanOf(p))
+  }
+
+  private remark(kind: ProblemKind, says: string, p: Packet): void {
+    this.announce(p)
+    this.rows.sink.note(kind, says, spanOf(p))
   }
 
   /** The interval that the capture covers. */
@@ -73,6 +108,7 @@ export class Engine {
 
   /** The capture ends: writes the sessions that are left, in the order in which they began. */
   finish(): void {
+    this.flush()
     for (const s of this.table.all()) {
       s.outlive()
       this.rows.session(s)
@@ -93,15 +129,16 @@ export class Engine {
       s = this.begin(p)
       fromLow = this.table.fromLow
     }
-    if (this.duplicates.seen(s.serial * 2 + (fromLow ? 1 : 0), p)) return
+    if (this.duplicates.seen(s.serial * 2 + (fromLow ? 1 : 2), p)) return
     const from = fromLow ? s.low : s.high
     const wasClosed = s.closed
     const isFirst = from.last === null
     const verdict = s.take(p, from, this.sightings)
-    this.table.touch(s, wasClosed)
+    this.table.touch(s, wasClosed, p.frame)
     if (isFirst && verdict === NEW_PAYLOAD && (s.midStream || from === s.client)) s.sni ??= serverName(p.bytes, p.payloadAt, Math.min(p.end, p.limit))
     const kind = kindOf(p, verdict, isFirst)
     if (kind === null) return
+    this.announce(p)
     this.rows.segment(p, kind, verdict === RETRANSMISSION && kind !== 'retransmission' ? 'retransmission' : null)
     if (verdict === NEW_PAYLOAD && from.last !== null) from.last.shown = true
   }
@@ -138,13 +175,14 @@ export class Engine {
     if (!spare.closed) {
       spare.giveUp()
       this.givenUp.add(spare)
-      this.rows.sink.note('limit', `more than ${limits.sessions} sessions at a time: the longest idle one is cut in two`, spanOf(p))
+      this.remark('limit', `more than ${limits.sessions} sessions at a time: the longest idle one is cut in two`, p)
     }
     this.close(spare, p)
   }
 
   /** Writes a session before the capture ends. Rows that follow are about the frame at hand again. */
   private close(s: Session, p: Packet): void {
+    this.announce(p)
     this.table.remove(s)
     this.rows.session(s)
     this.rows.sink.recall(spanOf(p))
@@ -159,11 +197,14 @@ export class Engine {
       const s = this.table.find(q)
       if (s !== null) s.fail(this.table.fromLow ? s.low : s.high)
     }
+    this.announce(p)
     this.rows.icmp(p, q)
   }
 
   private arp(p: Packet): void {
-    if (!this.duplicates.seen(WHO_ARP, p)) this.rows.arp(p)
+    if (this.duplicates.seen(WHO_ARP, p)) return
+    this.announce(p)
+    this.rows.arp(p)
   }
 }
 

@@ -1,8 +1,11 @@
 /** Interfaces of a pcapng section, and the times that their packets carry. */
 import { u8, u16in, u32in, u64in } from './bytes.js'
+import { isLink } from './link.js'
 
 export interface Interface {
   readonly link: number
+  /** Frames of that link type are decoded. */
+  readonly decodes: boolean
   readonly snapLength: number
   readonly name: string | null
   /** Units of time a second where they are decimal and no finer than nanoseconds; else 0, and `resolution` says. */
@@ -45,7 +48,8 @@ export function readInterface(b: Buffer, at: number, end: number, little: boolea
     else if (code === IF_TSOFFSET && length === 8) offset = Number(BigInt.asIntN(64, u64in(b, value, little)))
   })
   const perSecond = resolution <= 9 ? 10 ** resolution : 0
-  return { link: u16in(b, at, little), snapLength: u32in(b, at + 4, little), name, perSecond, resolution, offset, drops: 0n, sec: -1, nano: 0 }
+  const link = u16in(b, at, little)
+  return { link, decodes: isLink(link), snapLength: u32in(b, at + 4, little), name, perSecond, resolution, offset, drops: 0n, sec: -1, nano: 0 }
 }
 
 /** Times that fit 64-bit nanoseconds. Seconds. */

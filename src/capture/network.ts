@@ -34,7 +34,7 @@ export function ipv4(p: Packet): number {
   // A total length of 0 is a segmentation offload's: the packet had no header of its own yet.
   const total = u16(b, at + 2)
   if (total !== 0 && total < header) return fault(p, 'an IPv4 packet shorter than its header')
-  p.limit = total === 0 ? p.limit : at + total
+  if (total !== 0) p.limit = Math.min(p.limit, at + total)
   p.ipId = u16(b, at + 4)
   p.src0 = p.src1 = p.dst0 = p.dst1 = 0
   p.src2 = p.dst2 = IPV4_WORD
@@ -53,7 +53,7 @@ export function ipv6(p: Packet): number {
   if (u8(b, at) >> 4 !== 6) return fault(p, 'an IPv6 header of another version')
   // A payload length of 0 is a jumbogram's.
   const length = u16(b, at + 4)
-  p.limit = length === 0 ? p.limit : at + 40 + length
+  if (length !== 0) p.limit = Math.min(p.limit, at + 40 + length)
   p.ipId = 0
   p.src0 = i32(b, at + 8)
   p.src1 = i32(b, at + 12)

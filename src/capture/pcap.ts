@@ -34,6 +34,7 @@ export class PcapReader extends RecordReader {
   private little = false
   private nanoseconds = false
   private link = 0
+  private decodes = false
   private hasHeader = false
   private frames = 0
   private lastSec = -1
@@ -44,7 +45,7 @@ export class PcapReader extends RecordReader {
     const captured = u32in(b, at + 8, this.little)
     if (captured > limits.packet) return this.broken(`a record of ${captured} bytes: longer than any packet`)
     // What a preallocated file has after its last record.
-    if (captured === 0 && u32in(b, at + 12, this.little) === 0) return this.broken('an empty record')
+    if (captured === 0 && u32in(b, at + 12, this.little) === 0 && u32in(b, at, this.little) === 0) return this.broken('an empty record')
     return RECORD_HEADER + captured
   }
 
@@ -66,8 +67,9 @@ export class PcapReader extends RecordReader {
     else {
       // The upper half says how long frame check sequences are, in units that nobody agrees on.
       this.link = u32in(b, 20, this.little) & 0xffff
+      this.decodes = isLink(this.link)
       this.hasHeader = true
-      this.sink.skip(this.span(0, FILE_HEADER))
+      this.skip(0, FILE_HEADER)
     }
   }
 
@@ -77,8 +79,8 @@ export class PcapReader extends RecordReader {
     const fraction = u32in(b, at + 4, little)
     this.frames++
     this.lastSec = sec
-    if (!isLink(this.link)) {
-      this.sink.problem('not-recognised', `frames of link type ${this.link} are not decoded`, { ...this.span(this.base + at, this.base + at + size), frame: this.frames })
+    if (!this.decodes) {
+      this.problem('not-recognised', `frames of link type ${this.link} are not decoded`, at, size, this.frames)
       return
     }
     const p = this.engine.packet

@@ -2,7 +2,6 @@
 import { limits } from '../limits.js'
 import { u16in, u32, u32in, u64in } from './bytes.js'
 import { type Interface, readInterface, readOptions, setTime } from './interfaces.js'
-import { isLink } from './link.js'
 import { instantOf } from './packet.js'
 import { MORE, NOT_HERE, RecordReader } from './records.js'
 
@@ -15,6 +14,8 @@ const BYTE_ORDER_LITTLE = 0x4d3c_2b1a
 
 const SMALLEST = 12
 const SMALLEST_SECTION = 28
+/** Bytes of a packet block before its data. */
+const PACKET_HEADER = 28
 const EPB_DROPCOUNT = 4
 const ISB_IFDROP = 5
 const ISB_OSDROP = 7
@@ -64,7 +65,7 @@ export class PcapngReader extends RecordReader {
   protected read(b: Buffer, at: number, size: number): void {
     const type = u32(b, at) === SECTION ? SECTION : u32in(b, at, this.little)
     // Names, secrets, journals, custom and unknown blocks hold nothing that is read. Secrets are never shown.
-    if (type !== BLOCK.packet && type !== BLOCK.oldPacket && type !== BLOCK.simplePacket) this.sink.skip(this.span(this.base + at, this.base + at + size))
+    if (type !== BLOCK.packet && type !== BLOCK.oldPacket && type !== BLOCK.simplePacket) this.skip(at, size)
     switch (type) {
       case SECTION:
         this.readSection(b, at, size)
@@ -73,10 +74,8 @@ export class PcapngReader extends RecordReader {
         this.readInterface(b, at, size)
         break
       case BLOCK.packet:
-        this.readPacket(b, at, size, 28)
-        break
       case BLOCK.oldPacket:
-        this.readPacket(b, at, size, 28)
+        this.readPacket(b, at, size)
         break
       case BLOCK.simplePacket:
         this.readSimplePacket(b, at, size)
@@ -93,34 +92,34 @@ export class PcapngReader extends RecordReader {
     this.interfaces = []
     const major = u16in(b, at + 12, this.little)
     this.version = major === 1 ? null : `${major}.${u16in(b, at + 14, this.little)}`
-    if (this.version !== null) this.sink.note('bad-record', `a section in version ${this.version} of pcapng, which is not read`, this.span(this.base + at, this.base + at + size))
+    if (this.version !== null) this.note('bad-record', `a section in version ${this.version} of pcapng, which is not read`, at, size)
   }
 
   private readInterface(b: Buffer, at: number, size: number): void {
     if (size < 20) return
     if (this.interfaces.length < limits.interfaces) this.interfaces.push(readInterface(b, at + 8, at + size - 4, this.little))
-    else this.sink.note('limit', `more than ${limits.interfaces} interfaces in a section`, this.span(this.base + at, this.base + at + size))
+    else this.note('limit', `more than ${limits.interfaces} interfaces in a section`, at, size)
   }
 
   /** An enhanced packet block, or the obsolete one, which differs in its first word only: number of the interface and drops. */
-  private readPacket(b: Buffer, at: number, size: number, header: number): void {
+  private readPacket(b: Buffer, at: number, size: number): void {
     const little = this.little
     this.frames++
-    if (size < header + 4) return this.badFrame('a packet block that is too short', at, size)
+    if (size < PACKET_HEADER + 4) return this.badFrame('a packet block that is too short', at, size)
     const isOld = u32in(b, at, little) === BLOCK.oldPacket
     const number = isOld ? u16in(b, at + 8, little) : u32in(b, at + 8, little)
     const i = this.interfaces[number]
     if (this.version !== null || !i) return this.badFrame(this.version === null ? `a packet of interface ${number}, which no block describes` : `a packet in a section of version ${this.version}`, at, size)
     const captured = u32in(b, at + 20, little)
-    if (captured > size - header - 4) return this.badFrame('a packet longer than its block', at, size)
+    if (captured > size - PACKET_HEADER - 4) return this.badFrame('a packet longer than its block', at, size)
     if (captured > limits.packet) return this.badFrame('a packet longer than is read', at, size, 'limit')
     const p = this.engine.packet
     const [sec, nano] = [i.sec, i.nano]
     setTime(p, i, u32in(b, at + 12, little), u32in(b, at + 16, little))
     if (p.sec >= 0) [i.sec, i.nano] = [p.sec, p.nano]
-    const drops = isOld ? dropsOf(u16in(b, at + 10, little)) : this.dropCount(b, at + header + ((captured + 3) & ~3), at + size - 4)
+    const drops = isOld ? dropsOf(u16in(b, at + 10, little)) : this.dropCount(b, at + PACKET_HEADER + ((captured + 3) & ~3), at + size - 4)
     if (drops > 0) this.lost(at, size, { sec, nano }, p, drops, 'packets dropped before this one')
-    this.hand(b, at, size, i, number, at + header, captured, u32in(b, at + 24, little))
+    this.hand(b, at, size, i, number, at + PACKET_HEADER, captured, u32in(b, at + 24, little))
   }
 
   private dropCount(b: Buffer, options: number, end: number): number {
@@ -146,7 +145,7 @@ export class PcapngReader extends RecordReader {
   }
 
   private hand(b: Buffer, at: number, size: number, i: Interface, number: number, data: number, captured: number, original: number): void {
-    if (!isLink(i.link)) return this.badFrame(`frames of link type ${i.link} are not decoded`, at, size, 'not-recognised')
+    if (!i.decodes) return this.badFrame(`frames of link type ${i.link} are not decoded`, at, size, 'not-recognised')
     const p = this.engine.packet
     p.bytes = b
     p.at = data
@@ -176,11 +175,11 @@ export class PcapngReader extends RecordReader {
   }
 
   private lost(at: number, size: number, from: { sec: number; nano: number }, to: { sec: number; nano: number }, events: number, why: string): void {
-    if (Number.isSafeInteger(events)) this.sink.lost(this.span(this.base + at, this.base + at + size), instantOf(from.sec, from.nano), instantOf(to.sec, to.nano), events, why)
+    if (Number.isSafeInteger(events)) this.sink.lost(this.span(at, size, null), instantOf(from.sec, from.nano), instantOf(to.sec, to.nano), events, why)
   }
 
   private badFrame(why: string, at: number, size: number, kind: 'bad-record' | 'limit' | 'not-recognised' = 'bad-record'): void {
-    this.sink.problem(kind, why, { ...this.span(this.base + at, this.base + at + size), frame: this.frames })
+    this.problem(kind, why, at, size, this.frames)
   }
 }
 

@@ -53,10 +53,22 @@ export abstract class RecordReader implements Parser {
       this.damageFrom = this.base + at
       return at + 1
     }
-    if (size === MORE || at + size > b.length) return at
+    if (size === MORE || at + size > b.length) return last ? this.pass(b, at) : at
     this.started = true
     this.read(b, at, size)
     return at + size
+  }
+
+  /** The record at `at` does not fit the file: its length is wrong if others follow where it should be, else its end is missing. */
+  private pass(b: Buffer, at: number): number {
+    for (let next = at + 1; next < b.length; next++) {
+      if (this.certain(b, next, true) <= 0) continue
+      this.damageFrom = this.base + at
+      this.damage = 'a record longer than the file'
+      this.report(next)
+      return next
+    }
+    return at
   }
 
   private seek(b: Buffer, from: number, last: boolean): number {
@@ -71,20 +83,34 @@ export abstract class RecordReader implements Parser {
   }
 
   private report(at: number): void {
-    this.sink.problem('bad-record', this.damage, this.span(this.damageFrom, this.base + at))
+    const from = this.damageFrom - this.base
+    this.problem('bad-record', this.damage, from, at - from, null)
     this.damageFrom = -1
   }
 
   private end(b: Buffer, at: number): void {
-    const size = this.base + b.length
-    if (this.damageFrom >= 0) {
-      if (size > this.damageFrom) this.report(b.length)
-    } else if (at < b.length) this.sink.problem('truncated', this.cutSays, this.span(this.base + at, size))
+    if (this.damageFrom >= 0) this.report(b.length)
+    else if (at < b.length) this.problem('truncated', this.cutSays, at, b.length - at, null)
     this.engine.finish()
   }
 
-  protected span(byteStart: number, byteEnd: number): Span {
-    return { byteStart, byteEnd, line: null, frame: null }
+  /** The span of `size` bytes from `at` in the block at hand. */
+  protected span(at: number, size: number, frame: number | null): Span {
+    return { byteStart: this.base + at, byteEnd: this.base + at + size, line: null, frame }
+  }
+
+  protected problem(kind: ProblemKind, says: string, at: number, size: number, frame: number | null): void {
+    this.engine.flush()
+    this.sink.problem(kind, says, this.span(at, size, frame))
+  }
+
+  protected skip(at: number, size: number): void {
+    this.engine.flush()
+    this.sink.skip(this.span(at, size, null))
+  }
+
+  protected note(kind: ProblemKind, says: string, at: number, size: number): void {
+    this.sink.note(kind, says, this.span(at, size, null))
   }
 
   /** Says why no record lies here: what `measure` calls before it answers NOT_HERE. */
@@ -97,10 +123,6 @@ export abstract class RecordReader implements Parser {
   protected refuse(why: string): typeof NOT_HERE {
     this.refused = true
     return this.broken(why)
-  }
-
-  protected problem(kind: ProblemKind, says: string, at: number, size: number): void {
-    this.sink.problem(kind, says, this.span(this.base + at, this.base + at + size))
   }
 
   /** What to say of a last record of which the end is missing. */

@@ -28,6 +28,8 @@ export class Session {
   chain: Session | null = null
   older: Session | null = null
   newer: Session | null = null
+  /** The frame with which its place in the order of use was last set. */
+  touched = 0
 
   readonly low = new Half()
   readonly high = new Half()
@@ -48,6 +50,8 @@ export class Session {
 
   ended: Ending = 'none'
   endedByClient: boolean | null = null
+  /** Both sides said that they are done, or one broke it off. */
+  closed = false
   keepalives = 0
   zeroWindows = 0
   icmpErrors = 0
@@ -63,11 +67,6 @@ export class Session {
 
   get server(): Half {
     return this.clientIsLow ? this.high : this.low
-  }
-
-  /** Both sides said that they are done, or one broke it off. */
-  get closed(): boolean {
-    return this.ended === 'rst' || this.ended === 'refused' || (this.low.finished && this.high.finished)
   }
 
   /** Whether a segment that fits its addresses belongs to another, later connection. */
@@ -107,6 +106,7 @@ export class Session {
       this.endedByClient = isClient
     }
     if (p.flags & FIN) this.note('F', from, isClient)
+    this.closed = this.ended === 'rst' || this.ended === 'refused' || (this.low.finished && this.high.finished)
   }
 
   private open(p: Packet, from: Half, isClient: boolean): void {
@@ -122,7 +122,9 @@ export class Session {
 
   private reset(from: Half, isClient: boolean): void {
     this.note('R', from, isClient)
-    if (this.closed) return
+    const to = from === this.low ? this.high : this.low
+    // After a close from both sides it is a farewell, unless it answers payload that was not taken.
+    if (this.ended === 'rst' || this.ended === 'refused' || (this.closed && to.unacknowledged === null)) return
     const refused = !isClient && from.isn === null && this.client.isn !== null && this.client.bytes === 0
     this.ended = refused ? 'refused' : 'rst'
     this.endedByClient = isClient

@@ -5,6 +5,7 @@ import type { Session } from './session.js'
 const BUCKETS = 1 << 16
 /** Sessions of one bucket. Evidence that is made to fill one must not make every look-up a search. */
 const CROWD = 32
+const ROUGHLY = 1024
 
 /** Sessions in the order of their last use. */
 class Order {
@@ -29,12 +30,6 @@ class Order {
     if (s.newer !== null) s.newer.older = s.older
     else this.newestOne = s.older
     s.older = s.newer = null
-  }
-
-  touch(s: Session): void {
-    if (s === this.newestOne) return
-    this.remove(s)
-    this.add(s)
   }
 }
 
@@ -63,12 +58,12 @@ export class SessionTable {
     this.count++
   }
 
-  touch(s: Session, wasClosed: boolean): void {
-    if (s.closed === wasClosed) (wasClosed ? this.closed : this.open).touch(s)
-    else {
-      ;(wasClosed ? this.closed : this.open).remove(s)
-      ;(wasClosed ? this.open : this.closed).add(s)
-    }
+  /** Keeps the order of use, to within some frames: setting it right with each would cost more than all else that is done here. */
+  touch(s: Session, wasClosed: boolean, frame: number): void {
+    if (s.closed === wasClosed && frame - s.touched < ROUGHLY) return
+    s.touched = frame
+    ;(wasClosed ? this.closed : this.open).remove(s)
+    ;(s.closed ? this.closed : this.open).add(s)
   }
 
   remove(s: Session): void {

@@ -44,6 +44,8 @@ const GRE_ROUTING = 0x4000
 const GRE_KEY = 0x2000
 const GRE_SEQUENCE = 0x1000
 const GRE_VERSION = 0x0007
+/** Web cache redirection: in its second version a header of four bytes stands before the packet. */
+const WCCP = 0x883e
 
 /** GRE version 0 without source routing. Version 1 is PPTP's. */
 export function gre(p: Packet): number {
@@ -54,7 +56,11 @@ export function gre(p: Packet): number {
   const sequence = flags & GRE_KEY ? key + 4 : key
   const bytes = flags & GRE_SEQUENCE ? sequence + 4 : sequence
   if (!p.has(bytes)) return lacks(p, 'GRE')
-  return enter(p, bytes, 'GRE', flags & GRE_KEY ? u32(p.bytes, p.at + key) : -1, u16(p.bytes, p.at + 2))
+  const type = u16(p.bytes, p.at + 2)
+  const id = flags & GRE_KEY ? u32(p.bytes, p.at + key) : -1
+  if (type !== WCCP) return enter(p, bytes, 'GRE', id, type)
+  if (!p.has(bytes + 1)) return lacks(p, 'GRE')
+  return enter(p, u8(p.bytes, p.at + bytes) >> 4 === 4 ? bytes : bytes + 4, 'GRE', id, ETHER.ipv4)
 }
 
 /** IP in IP: `type` says which. */

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { join } from 'node:path'
 import { openBundle, type Stdin } from '../bundle/open.js'
 import { zoneOffset } from '../formats/text/time.js'
+import { type Judged, judge } from '../index.js'
 import { iso, SECOND } from '../model/instant.js'
-import { type Loaded, load } from '../pipeline.js'
 import { UsageError } from './exit.js'
 import { privateFolder } from './private-folder.js'
 import { progress } from './progress.js'
@@ -35,12 +35,12 @@ export const readingOptions = (options: ReadingOptions) => ({
 /** Standard input, where a path asks for it. */
 export const stdinFor = (paths: readonly string[]): Stdin | null => (paths.includes('-') ? { stream: process.stdin, spoolFile: join(privateFolder(), 'stdin') } : null)
 
-/** Opens the paths and reads them into a private store. The caller closes it. */
-export async function loadPaths(paths: readonly string[], options: ReadingOptions): Promise<Loaded> {
+/** Opens the paths, reads them into a private store and has all rules judge them. The caller closes it. */
+export async function loadPaths(paths: readonly string[], options: ReadingOptions): Promise<Judged> {
   const bundle = await openBundle(paths, stdinFor(paths))
   const bar = progress()
   try {
-    return await load(bundle, { ...readingOptions(options), file: join(privateFolder(), 'store.duckdb'), spillFolder: privateFolder(), onProgress: bar.at })
+    return await judge(bundle, { ...readingOptions(options), only: null, from: null, to: null, file: join(privateFolder(), 'store.duckdb'), spillFolder: privateFolder(), onProgress: bar.at })
   } finally {
     bar.stop()
   }

@@ -2,8 +2,9 @@
 import type { Endpoint } from '../model/endpoint.js'
 import type { SqlRow, Store } from '../store/store.js'
 import type { Correlation } from './correlate.js'
-import { type Attempt, type Connection, type Line, type Mark, Replay, replayTemplates, type Stream } from './replay.js'
 import { evidenceWriter, type Place } from './evidence.js'
+import type { Ownership } from './owners.js'
+import { type Attempt, type Connection, dumpTemplates, type Line, type Mark, Replay, replayTemplates, type Sinks, type Stream } from './replay.js'
 
 /** A stream whose upstream attempt was reset: what a log knows of a failure. */
 export interface StreamFailure {
@@ -14,13 +15,21 @@ export interface StreamFailure {
   readonly streamId: string
   readonly requestId: string | null
   readonly reason: string
+  /** Transport failure reason of the reset, or of its connection where the reset prints none (up to Envoy 1.15). */
   readonly transport: string | null
+  /** Response headers had come before the reset. */
+  readonly responded: boolean
   /** A later attempt was answered. */
   readonly healed: boolean
+  /** Details and status of the answer that the client got, where the log shows it. */
+  readonly details: string | null
+  readonly status: number | null
   /** Row of `attempt`. */
   readonly attempt: number
   /** Row of `connection`, or null. */
   readonly connection: number | null
+  /** How the attempt found its connection. */
+  readonly connectionBy: Attempt['joinedBy']
   /** The address that the attempt went to, where the log has it. */
   readonly remote: Endpoint | null
   readonly place: Place
@@ -32,110 +41,151 @@ export interface Connections {
   readonly mixed: ReadonlyMap<number, Line>
 }
 
-export async function replayConnections(c: Correlation): Promise<Connections> {
-  const failures: StreamFailure[] = []
+export async function replayConnections(c: Correlation, owners: Ownership): Promise<Connections> {
   const mixed = new Map<number, Line>()
-  const rows = new Map<Connection, number>()
-  const connection = c.writers.derived('connection')
-  const attempt = c.writers.derived('attempt')
-  const cite = evidenceWriter(c.writers)
+  const written = new Written(c, owners)
+  // A stream may outlive its connection and a connection its streams: streams with a reset are held until their source is read.
+  const held: Stream[] = []
+  const sinks: Sinks = {
+    connection: x => void written.connection(x),
+    stream: s => {
+      if (s.attempts.some(a => a.outcome === 'reset')) held.push(s)
+    },
+    mixed: (source, because) => void mixed.set(source, because),
+  }
+  // One log may hold several proxies, each line under its pod's name.
+  const replays = new Map<string | null, Replay>()
+  let source = -1
+  const finish = () => {
+    for (const r of replays.values()) r.end()
+    replays.clear()
+    for (const s of held.splice(0)) for (const a of s.attempts) written.attempt(a, s)
+  }
+  for await (const line of lines(c.store)) {
+    if (source !== line.source) {
+      finish()
+      source = line.source
+    }
+    let replay = replays.get(line.proxy)
+    if (!replay) {
+      replay = new Replay(source, line.proxy, sinks)
+      replays.set(line.proxy, replay)
+    }
+    replay.take(line)
+  }
+  finish()
+  return { failures: written.failures, mixed }
+}
 
-  const writeConnection = (x: Connection): number => {
-    const known = rows.get(x)
+/** What has been written of the derived tables, each connection once. */
+class Written {
+  readonly failures: StreamFailure[] = []
+  private readonly rows = new WeakMap<Connection, number>()
+  private readonly connections: ReturnType<typeof connectionWriter>
+  private readonly attempts: ReturnType<typeof attemptWriter>
+  private readonly cite: ReturnType<typeof evidenceWriter>
+
+  constructor(
+    c: Correlation,
+    private readonly owners: Ownership,
+  ) {
+    this.connections = connectionWriter(c)
+    this.attempts = attemptWriter(c)
+    this.cite = evidenceWriter(c.writers)
+  }
+
+  connection(x: Connection): number {
+    const known = this.rows.get(x)
     if (known !== undefined) return known
-    const row = connection.begin()
-    connection.process(x.process)
-    connection.connection_id(x.id)
-    connection.side(x.side)
-    connection.remote_ip(x.remote.ip)
-    connection.remote_port(x.remote.port)
-    connection.t_connecting(x.tConnecting)
-    connection.t_connected(x.tConnected)
-    connection.t_first_use(x.tFirstUse)
-    connection.t_last_use(x.tLastUse)
-    connection.t_closed(x.tClosed)
-    connection.closed(x.closed)
-    connection.errno(x.errno)
-    connection.failure(x.failure)
-    connection.streams(x.streams)
-    connection.source(x.source)
-    connection.pending(x.pending)
-    for (const m of x.marks) cite('connection', row, m.role, spanOf(m))
-    rows.set(x, row)
+    const w = this.connections
+    const row = w.begin()
+    w.proxy(x.proxy)
+    w.process(x.process)
+    w.connection_id(x.id)
+    w.side(x.side)
+    w.remote_ip(x.remote.ip)
+    w.remote_port(x.remote.port)
+    w.cluster(x.cluster)
+    w.t_connecting(x.tConnecting)
+    w.t_connected(x.tConnected)
+    w.t_first_use(x.tFirstUse)
+    w.t_last_use(x.tLastUse)
+    w.t_closed(x.tClosed)
+    w.closed(x.closed)
+    w.errno(x.errno)
+    w.failure(x.failure)
+    w.streams(x.streams)
+    w.owner_at_open(this.ownerAt(x.remote.ip, x.tConnecting))
+    w.owner_at_close(this.ownerAt(x.remote.ip, x.tClosed))
+    w.source(x.source)
+    w.pending(x.pending)
+    for (const m of x.marks) this.cite('connection', row, m.role, spanOf(m))
+    this.rows.set(x, row)
     return row
   }
-  const writeAttempt = (a: Attempt, s: Stream): void => {
-    const onConnection = a.connection ? writeConnection(a.connection) : null
-    const row = attempt.begin()
-    attempt.number(a.number)
-    attempt.connection(onConnection === null ? null : BigInt(onConnection))
-    attempt.t_start(a.tStart)
-    attempt.t_end(a.tEnd)
-    attempt.outcome(a.outcome)
-    attempt.reason(a.transport ? `${a.reason}, ${a.transport}` : a.reason)
-    attempt.source(s.source)
-    attempt.stream_id(s.streamId)
-    attempt.downstream_connection_id(s.downstreamConnectionId)
-    attempt.request_id(s.requestId)
-    attempt.reused(a.reused)
-    attempt.healed(a.healed)
-    for (const m of a.marks) cite('attempt', row, m.role, spanOf(m))
-    if (a.outcome !== 'reset') return
-    failures.push({
+
+  private ownerAt(ip: string | null, t: bigint | null): bigint | null {
+    const owner = ip === null || t === null ? null : this.owners.at(ip, t)
+    return owner ? BigInt(owner.row) : null
+  }
+
+  attempt(a: Attempt, s: Stream): void {
+    const onConnection = a.connection ? this.connection(a.connection) : null
+    const w = this.attempts
+    const row = w.begin()
+    const transport = a.transport ?? a.connection?.failure ?? null
+    w.number(a.number)
+    w.connection(onConnection === null ? null : BigInt(onConnection))
+    w.t_start(a.tStart)
+    w.t_end(a.tEnd)
+    w.outcome(a.outcome)
+    w.reason(a.transport ? `${a.reason}, ${a.transport}` : a.reason)
+    w.source(s.source)
+    w.stream_id(s.streamId)
+    w.downstream_connection_id(s.downstreamConnectionId)
+    w.request_id(s.requestId)
+    w.reused(a.reused)
+    w.healed(a.healed)
+    for (const m of a.marks) this.cite('attempt', row, m.role, spanOf(m))
+    // Streams of the proxy's own clients (health checks, authorization, discovery) have no client behind them.
+    if (a.outcome !== 'reset' || s.downstreamConnectionId === null) return
+    this.failures.push({
       source: s.source,
       t: a.tEnd,
       downstreamConnectionId: s.downstreamConnectionId,
       streamId: s.streamId,
       requestId: s.requestId,
       reason: a.reason ?? '',
-      transport: a.transport,
+      transport,
+      responded: a.responded,
       healed: a.healed,
+      details: s.localReply,
+      status: s.status,
       attempt: row,
       connection: onConnection,
+      connectionBy: a.joinedBy,
       remote: a.connection?.remote ?? null,
-      place: spanOf(a.marks.at(-1) as Mark),
+      place: spanOf(a.marks.findLast(m => m.role === 'reset' || m.role === 'disconnected') ?? (a.marks.at(-1) as Mark)),
     })
   }
-  // Connections leave when they end; a stream on one that has not ended makes it leave early, so streams are held until the source is read.
-  const streams: Stream[] = []
-  const sinks = {
-    connection: (x: Connection) => void writeConnection(x),
-    stream: (s: Stream) => {
-      if (s.attempts.some(a => a.outcome === 'reset')) streams.push(s)
-    },
-    mixed: (source: number, because: Line) => void mixed.set(source, because),
-  }
-  let replay: Replay | null = null
-  let source = -1
-  const finish = () => {
-    replay?.end()
-    for (const s of streams.splice(0)) for (const a of s.attempts) writeAttempt(a, s)
-    rows.clear()
-  }
-  for await (const line of lines(c.store)) {
-    if (!replay || source !== line.source) {
-      finish()
-      source = line.source
-      replay = new Replay(source, sinks)
-    }
-    replay.take(line)
-  }
-  finish()
-  return { failures, mixed }
 }
+
+const connectionWriter = (c: Correlation) => c.writers.derived('connection')
+const attemptWriter = (c: Correlation) => c.writers.derived('attempt')
 
 const spanOf = (m: Mark): Place => ({ source: m.line.source, line: m.line.line, frame: null, byteStart: m.line.byteStart, byteEnd: m.line.byteEnd })
 
 async function* lines(store: Store): AsyncGenerator<Line> {
-  const wanted = replayTemplates().map(t => `'${t.replaceAll("'", "''")}'`)
   const templates = new Map<number, string>()
+  const wanted = replayTemplates().map(t => `'${t.replaceAll("'", "''")}'`)
   for (const r of await store.rows(`SELECT id, value FROM raw.dictionary WHERE value IN (${wanted.join(', ')}) ORDER BY id`)) templates.set(r.id as number, r.value as string)
   if (templates.size === 0) return
-  const sql = `SELECT "row", source, line, byte_start, byte_end, t, thread, connection_id, stream_id, request_id, template, args FROM raw.proxy_line
-    WHERE template IN (${[...templates.keys()].join(', ')}) ORDER BY source, "row"`
+  const dumps = [...templates].filter(([, t]) => dumpTemplates.includes(t)).map(([id]) => id)
+  const sql = `SELECT "row", source, line, byte_start, byte_end, t, proxy, thread, connection_id, stream_id, request_id, template, args, CASE WHEN template IN (${[-1, ...dumps].join(', ')}) THEN text END AS dump
+    FROM raw.proxy_line WHERE template IN (${[...templates.keys()].join(', ')}) ORDER BY source, "row"`
   const words = new Map<number, string>()
   for await (const rows of store.stream(sql)) {
-    const unknown = rows.flatMap(r => [r.thread, r.stream_id]).filter((id): id is number => typeof id === 'number' && !words.has(id))
+    const unknown = rows.flatMap(r => [r.proxy, r.thread, r.stream_id]).filter((id): id is number => typeof id === 'number' && !words.has(id))
     for (const [id, word] of await store.words(unknown)) words.set(id, word)
     for (const r of rows) yield lineOf(r, templates, words)
     if (words.size > 200_000) words.clear()
@@ -143,6 +193,7 @@ async function* lines(store: Store): AsyncGenerator<Line> {
 }
 
 function lineOf(r: SqlRow, templates: ReadonlyMap<number, string>, words: ReadonlyMap<number, string>): Line {
+  const word = (id: unknown): string | null => words.get(id as number) ?? null
   return {
     row: r.row as bigint,
     source: r.source as number,
@@ -150,12 +201,14 @@ function lineOf(r: SqlRow, templates: ReadonlyMap<number, string>, words: Readon
     byteStart: r.byte_start as bigint,
     byteEnd: r.byte_end as bigint,
     t: r.t as bigint | null,
-    thread: words.get(r.thread as number) ?? null,
+    proxy: word(r.proxy),
+    thread: word(r.thread),
     connectionId: r.connection_id as bigint | null,
-    streamId: words.get(r.stream_id as number) ?? null,
+    streamId: word(r.stream_id),
     requestId: r.request_id as string | null,
     template: templates.get(r.template as number) ?? '',
     args: argsOf(r.args as string | null),
+    text: r.dump as string | null,
   }
 }
 

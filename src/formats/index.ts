@@ -11,10 +11,12 @@ import { hubbleJson } from './hubble-json/parser.js'
 import { hubbleText } from './hubble-text/parser.js'
 import { k8sObjects } from './k8s-objects/parser.js'
 import { k8sTable } from './k8s-table/parser.js'
+import { pcap } from './pcap/parser.js'
+import { pcapng } from './pcapng/parser.js'
 import { podIpTimeline } from './pod-ip-timeline/parser.js'
 import { tcpdumpText } from './tcpdump-text/parser.js'
 import { textFormats } from './text/reader.js'
 
-export const formats: readonly Format[] = [...textFormats([hubbleJson, hubbleText, tcpdumpText, podIpTimeline, k8sTable, k8sObjects, envoyAccess, envoyLog, gorouterAccess, gorouterLog, diegoLog, cfAppLog, appLog])]
+export const formats: readonly Format[] = [pcap, pcapng, ...textFormats([hubbleJson, hubbleText, tcpdumpText, podIpTimeline, k8sTable, k8sObjects, envoyAccess, envoyLog, gorouterAccess, gorouterLog, diegoLog, cfAppLog, appLog])]
 
 export const formatById = (id: FormatId): Format | undefined => formats.find(f => f.id === id)

@@ -23,12 +23,18 @@ export const DAMAGE: ReadonlySet<string> = new Set(['not-json', 'truncated', 'li
 export type Sink = { readonly [T in EvidenceTable]: EvidenceWriter<T> } & {
   /** One record understood. Rows begun from now on carry this span. */
   record(span: Span): void
+  /** Several records side by side, of which none has a row of its own. `span` is all of them, with the number of the first. */
+  records(count: number, span: Span): void
+  /** Rows begun from now on carry the span of a record given earlier: what a later record shows of it. */
+  recall(span: Span): void
   /** A region that was not understood: one malformed line costs one problem. */
   problem(kind: ProblemKind, says: string, span: Span): void
   /** A region that holds no evidence: blank lines, headers, banners. */
   skip(span: Span): void
   /** A remark on a record that was understood, such as a missing time stamp. */
   note(kind: ProblemKind, says: string, span: Span): void
+  /** Times between which the source shows what happened, rows or not. */
+  covers(from: Instant, to: Instant): void
   /** Events that the source itself says it lost, in an interval. */
   lost(span: Span, from: Instant | null, to: Instant | null, events: number, why: string): void
 }

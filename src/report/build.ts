@@ -3,7 +3,7 @@ import type { Member } from '../bundle/member.js'
 import { offsetMs } from '../correlate/clocks.js'
 import type { Joined } from '../correlate/correlate.js'
 import type { Place } from '../correlate/evidence.js'
-import { type Failure, innermost, outermost, placeOfFailure } from '../correlate/failures.js'
+import { type Failure, innermost, placeOfFailure, statusOf } from '../correlate/failures.js'
 import { type Excerpt, excerptKey, readExcerpts } from '../ingest/excerpts.js'
 import type { Ingested, Source } from '../ingest/ingest.js'
 import { limits } from '../limits.js'
@@ -146,7 +146,7 @@ function failuresOf(joined: Joined, sources: readonly Source[]): Report['failure
 
 function failureOf(f: Failure, sources: readonly Source[]): FailureReport {
   const place = placeOfFailure(f)
-  const outer = outermost(f)
+  const status = statusOf(f)
   const inner = innermost(f)
   const path = sources.find(s => s.id === place.source)?.path ?? ''
   return {
@@ -155,9 +155,9 @@ function failureOf(f: Failure, sources: readonly Source[]): FailureReport {
     line: place.line === null ? null : Number(place.line),
     t: isoOrNull(f.t),
     request_id: f.requestId,
-    status: outer?.status === null || outer === null ? null : String(outer.status),
+    status: status === null ? null : String(status),
     flags: inner?.flags ?? [],
-    details: inner?.details ?? inner?.routerError ?? f.streams.at(-1)?.reason ?? f.backends.at(-1)?.error ?? null,
+    details: inner?.details ?? inner?.routerError ?? f.streams.at(-1)?.details ?? f.streams.at(-1)?.reason ?? f.backends.at(-1)?.error ?? null,
     upstream: upstreamText(inner?.upstreamHost ?? null) ?? f.backends.at(-1)?.backend ?? null,
     hops: f.hops.map(h => h.proxy ?? sources.find(s => s.id === h.place.source)?.path ?? ''),
     probe: f.probe,

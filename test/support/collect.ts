@@ -20,11 +20,14 @@ export interface Problem {
 
 export interface Collected {
   readonly rows: Record<EvidenceTable, Row[]>
+  /** One span a record, or one for several that were reported together. */
   readonly records: Span[]
+  recordCount: number
   readonly problems: Problem[]
   readonly notes: Problem[]
   readonly skips: Span[]
   readonly lost: { from: Instant | null; to: Instant | null; events: number; why: string }[]
+  readonly covered: { from: Instant; to: Instant }[]
   /** What the spans of records, problems and skips leave open or cover twice: must be empty for text. */
   holes(size: number): string[]
 }
@@ -37,9 +40,11 @@ export function collect(format: Format, bytes: Buffer | string, more: Partial<Me
   const out: Collected = {
     rows: {} as Collected['rows'],
     records: [],
+    recordCount: 0,
     problems: [],
     notes: [],
     skips: [],
+    covered: [],
     lost: [],
     holes: size => holes([...out.records, ...out.problems.map(p => p.span), ...out.skips], size),
   }
@@ -47,11 +52,21 @@ export function collect(format: Format, bytes: Buffer | string, more: Partial<Me
   const sink: Record<string, unknown> = {
     record: (s: Span) => {
       span = s
+      out.recordCount++
       out.records.push(s)
+    },
+    records: (count: number, s: Span) => {
+      out.recordCount += count
+      out.records.push(s)
+    },
+    recall: (s: Span) => {
+      if (!out.records.some(r => r.byteStart <= s.byteStart && s.byteEnd <= r.byteEnd)) throw new Error('a span was recalled that is no record')
+      span = s
     },
     problem: (kind: ProblemKind, says: string, s: Span) => out.problems.push({ kind, says, span: s }),
     skip: (s: Span) => out.skips.push(s),
     note: (kind: ProblemKind, says: string, s: Span) => out.notes.push({ kind, says, span: s }),
+    covers: (from: Instant, to: Instant) => out.covered.push({ from, to }),
     lost: (_: Span, from: Instant | null, to: Instant | null, events: number, why: string) => out.lost.push({ from, to, events, why }),
   }
   for (const [name, table] of Object.entries(tables)) {

@@ -41,6 +41,8 @@ export interface TextFormat extends Omit<Format, 'sniff' | 'open' | 'split'> {
   readonly split?: 'none' | 'line' | 'resync'
   /** True for a format that takes almost any line: asked only where it is the member's own. */
   readonly weak?: boolean
+  /** Another format that reads the units of this one's members, too, and whether the beginning of a member says that they are this one's: it then has the other's votes. */
+  readonly refines?: { readonly id: FormatId; when(head: Buffer): boolean }
   recogniser(context: MemberContext): Recogniser
 }
 
@@ -88,9 +90,20 @@ function share(list: readonly TextFormat[], id: FormatId, head: Buffer, context:
     const strong = [...count].filter(([f]) => !list.find(l => l.id === f)?.weak)
     // A weak format takes almost any line: it is the member's own only where no other format has anything.
     for (const [f, n] of strong.length > 0 ? strong : count) votes.set(f, total === 0 ? 0 : 0.1 + (0.9 * n) / total)
+    refine(list, votes, head)
     shares.set(head, votes)
   }
   return votes.get(id) ?? 0
+}
+
+/** The votes of a format go to the first one that refines it for this member. */
+function refine(list: readonly TextFormat[], votes: Map<FormatId, number>, head: Buffer): void {
+  for (const { id, refines } of list) {
+    const won = refines && votes.get(refines.id)
+    if (!refines || won === undefined || !refines.when(head)) continue
+    votes.set(id, Math.max(won, votes.get(id) ?? 0))
+    votes.delete(refines.id)
+  }
 }
 
 const noop = () => 0
@@ -241,7 +254,8 @@ export class TextParser implements Parser {
     }
     if (balance === 'broken') return null
     if (raw !== wrapper.payload && wrapper.perLine) return this.torn(span, sink, next)
-    const found = scanJson(block.bytes, at + (stop - at - Buffer.byteLength(wrapper.payload)), limits.depth)
+    const start = at + (stop - at - Buffer.byteLength(wrapper.payload))
+    const found = scanJson(block.bytes, start, limits.depth)
     if (found.end === 'torn') return this.torn(span, sink, next)
     if (found.end === 'more') {
       if (!block.last && block.bytes.length - at < limits.unit) return 0
@@ -258,7 +272,7 @@ export class TextParser implements Parser {
     if (close < block.bytes.length && block.bytes[close] === 10) close++
     else close = found.at
     const whole = lineSpan(span.byteStart, block.byteStart + close, span.line ?? 1)
-    const value = decode(block.bytes, found.from, found.at)
+    const value = decode(block.bytes, start, found.at)
     if (!this.jsonText(value, { span: whole, text: value, wrapper }, sink)) {
       this.flush(sink)
       this.vote?.(null)
@@ -273,7 +287,7 @@ export class TextParser implements Parser {
     const { bytes } = block
     const head = bytes.toString('latin1', at, at + LIST_HEAD_BYTES)
     if (!LIST_BEGINS.test(head)) return null
-    const m = LIST_HEAD.exec(head)
+    const m = LIST_HEAD.exec(head) ?? DUMP_HEAD.exec(head)
     if (!m) return head.length < LIST_HEAD_BYTES && !block.last ? 0 : null
     const reader = this.formats.find(f => f.recogniser.list?.(m[0]))
     if (!reader) return null
@@ -404,7 +418,9 @@ export class TextParser implements Parser {
 
 /** `{ "apiVersion": "v1", "kind": …, "metadata": {…}, "items": [`: keys with plain values, then the items. */
 const LIST_HEAD = /^\s{0,64}\{(?:\s{0,64}"(?:apiVersion|kind|metadata)"\s{0,8}:\s{0,8}(?:"[^"\n]{0,256}"|\{[^{}]{0,1024}\})\s{0,8},){0,3}\s{0,64}"items"\s{0,8}:\s{0,8}\[/
-const LIST_BEGINS = /^\s{0,64}\{\s{0,64}(?:"(?:apiVersion|kind|metadata|items)"|$)/
+/** `{ "configs": [ { "@type": …`: what Envoy's admin interface dumps. */
+const DUMP_HEAD = /^\s{0,64}\{\s{0,64}"configs"\s{0,8}:\s{0,8}\[(?=\s{0,64}\{\s{0,64}"@type")/
+const LIST_BEGINS = /^\s{0,64}\{\s{0,64}(?:"(?:apiVersion|kind|metadata|items|configs)"|$)/
 const LIST_HEAD_BYTES = 4096
 
 /** White space and commas. */

@@ -44,7 +44,7 @@ export function windowOf(retries: number, rtoMax = RTO_MAX_DEFAULT): { low: bigi
 
 export async function limitsOf(store: RuleStore): Promise<Limits> {
   const names = await store.ids([...RETRIES, ...RTO_MAX, ...IDLE])
-  const rows = names.size === 0 ? [] : await store.rows(settings([...names.values()]))
+  const rows = await store.rows(settings([...names.values()]))
   const text = await store.words(rows.flatMap(r => [r.name, r.value, r.unit].filter((v): v is number => typeof v === 'number')))
   const known = rows.map(r => ({ name: text.get(r.name as number) ?? '', value: text.get(r.value as number) ?? '', unit: text.get(r.unit as number) ?? '', place: placeOf(r) }))
   const counts = known.filter(k => RETRIES.includes(k.name) && /^\d{1,2}$/.test(k.value) && Number(k.value) > 0)

@@ -23,6 +23,7 @@ function halfClose(c: Case): Rival {
   const says = 'half-close: on SIGTERM the pod sent FIN, the proxy passed it on, and the client ignored it and went on sending'
   const separated_by = `a FIN from ${remoteText(c)} in a capture on the proxy's node, or a FIN from the proxy to the client at ${clockTime(d.lo)} in a capture of the client's leg that begins before`
   const { leg, halfClosed, answersShown, complete } = c.traffic
+  if (c.kernel !== null) return { says, status: 'refuted', because: 'a FIN would not have ended the session: the kernel did, because bytes that were written later were not acknowledged', separated_by }
   if (halfClosed) return { says, status: 'open', because: "the proxy's log shows that the pod closed its direction first; the bytes after it were lost all the same", separated_by }
   if (leg?.fin) return { says, status: 'open', because: `the capture shows a FIN to the client at ${iso(leg.fin)}`, separated_by }
   if (answersShown && complete && c.session.log?.client) return { says, status: 'refuted', because: "the proxy's log shows what came from the pod, and no FIN among it", separated_by }

@@ -24,7 +24,7 @@ export const blackholedSession: Rule = {
     'ended-by-keepalive': 'the peer vanished with nothing in flight, and TCP keep-alive probes noticed',
     'at-risk': 'established to an address whose pod is gone, nothing in flight',
   },
-  reads: ['request', 'connection', 'attempt', 'proxy_line', 'packet', 'session', 'pod_fact', 'owner', 'setting', 'event', 'evidence'],
+  reads: ['request', 'connection', 'attempt', 'proxy_line', 'packet', 'session', 'pod_fact', 'setting', 'event', 'evidence'],
   // A log or a capture shows how a session ended; without them, when its pod did is needed, too: `judge` says so.
   needs: ['tcp-sessions'],
   helps: ['pod-ends', 'upstream-connections', 'upstream-capture'],
@@ -52,8 +52,8 @@ const isSuspect = ({ session: s, death }: Suspect): boolean => death !== null ||
 async function casesOf(context: RuleContext, suspects: readonly Suspect[], limits: Limits, ids: Ids): Promise<Case[]> {
   const traffic = await trafficOf(context, suspects)
   const around = await aroundOf(context, suspects.filter((s): s is Suspect & Mortal => s.death !== null), ids, limits.low)
-  const misc = (await context.store.ids(['misc'])).get('misc')
-  const logged = new Set(misc === undefined ? [] : (await context.store.rows(sourcesOf('logger', misc))).map(r => r.source as number))
+  const misc = (await context.store.ids(['misc'])).get('misc') ?? -1
+  const logged = new Set(suspects.length === 0 ? [] : (await context.store.rows(sourcesOf('logger', misc))).map(r => r.source as number))
   return suspects.map(s => verdictOf(s, { traffic: traffic.get(s.session.n), around: around.get(s.session.n) }, limits, context, logged)).filter(c => c !== null)
 }
 
@@ -97,13 +97,13 @@ async function proofsOf({ store }: RuleContext, cases: readonly Case[]): Promise
   const capture = new Map<number, readonly Place[]>()
   const captured = cases.map(c => c.session).filter((s): s is Session & { capture: NonNullable<Session['capture']> } => s.capture !== null)
   for (const part of chunks(captured, 200)) {
-    const frames = await store.rows(framesOf(part.map(s => s.capture.row)))
+    const asked = part.map(({ n, capture: c }) => ({ n, source: c.capture, from: c.sockets.client, to: c.sockets.server, first: c.unacked ?? c.clientLast ?? 0n, last: c.clientLast ?? 0n }))
+    const frames = await store.rows(framesOf(asked))
     for (const s of part) {
-      const own = frames.filter(f => f.session === s.capture.row && f.src_port === s.capture.clientPort)
-      const first = own.find(f => f.t === s.capture.unacked)
-      const last = own.at(-1)
-      const places = [first, last].filter(f => f !== undefined).map(placeOf)
-      capture.set(s.n, s.capture.unacked !== null && places.length > 0 ? places : [s.capture.place])
+      const own = frames.filter(f => f.n === s.n).map(placeOf)
+      // The first that was never acknowledged, and the last that repeated it.
+      const ends = own.length > 1 ? [own[0] as Place, own.at(-1) as Place] : own
+      capture.set(s.n, ends.length > 0 ? ends : [s.capture.place])
     }
   }
   return { log, capture }

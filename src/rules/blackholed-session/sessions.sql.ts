@@ -4,7 +4,7 @@ import { recordColumns } from '../../correlate/failures.js'
 const span = (t: string): string => `${t}.source, ${t}.line, ${t}.byte_start, ${t}.byte_end`
 
 export const settings = (names: readonly number[]): string => `
-  SELECT ${span('s')}, s.name, s.value, s.unit FROM raw.setting s WHERE s.name IN (${names.join(', ')}) ORDER BY s.source, s.byte_start, s."row"`
+  SELECT ${span('s')}, s.name, s.value, s.unit FROM raw.setting s WHERE s.name IN (${[-1, ...names].join(', ')}) ORDER BY s.source, s.byte_start, s."row"`
 
 /** Statements about pods, of the kinds `whats`. */
 export const podFacts = (whats: readonly number[]): string => `
@@ -40,9 +40,12 @@ export const sessionCounts = (k: Kinds, upstream: number, least: bigint, known: 
     FROM raw.request r LEFT JOIN (SELECT o.upstream_ip, max(o.t_start) AS last_use FROM raw.request o WHERE o.flags IS NULL AND o.upstream_ip IS NOT NULL GROUP BY o.upstream_ip) u ON u.upstream_ip = r.upstream_ip
     WHERE ${ended(k)}) x`
 
+/** That it was used shows that a connection was established, where the log does not reach back to that. */
+const ESTABLISHED = '(c.t_connected IS NOT NULL OR c.t_first_use IS NOT NULL)'
+
 /** Upstream connections that were established, and TCP sessions in captures. */
 export const otherCounts = (upstream: number): string => `
-  SELECT (SELECT count(*) FROM raw.connection WHERE side = ${upstream} AND t_connected IS NOT NULL) AS connections, (SELECT count(*) FROM raw.session) AS captured`
+  SELECT (SELECT count(*) FROM raw.connection c WHERE c.side = ${upstream} AND ${ESTABLISHED}) AS connections, (SELECT count(*) FROM raw.session) AS captured`
 
 /** A pod that disappeared, as a query sees it. */
 export interface Gone {
@@ -69,10 +72,16 @@ export const recordsEnding = (k: Kinds, list: readonly { readonly ip: number; re
   records(`SELECT r."row" FROM raw.request r JOIN (${rows(list, c => `${c.ip} AS ip, ${c.port} AS port, ${c.t} AS t`)}) c ON r.upstream_ip = c.ip AND r.upstream_port = c.port
     WHERE ${ended(k)} AND r.t_end >= c.t - ${SAME_END} AND r.t_end <= c.t + ${SAME_END}`)
 
+/** Records of sessions over a known pair of sockets that were open at `t`. */
+export const recordsOver = (k: Kinds, list: readonly { readonly local: readonly [number, number]; readonly remote: readonly [number, number]; readonly t: bigint }[]): string =>
+  records(`SELECT r."row" FROM raw.request r JOIN (${rows(list, c => `${c.local[0]} AS local_ip, ${c.local[1]} AS local_port, ${c.remote[0]} AS ip, ${c.remote[1]} AS port, ${c.t} AS t`)}) c
+    ON r.upstream_local_ip = c.local_ip AND r.upstream_local_port = c.local_port AND r.upstream_ip = c.ip AND r.upstream_port = c.port
+    WHERE ${ended(k)} AND r.t_start <= c.t + 2000000000 AND r.t_end >= c.t - 2000000000`)
+
 /** Established upstream connections that timed out, or that went to one of `ips` and ended after `since`, if at all. */
 export const upstreamConnections = (upstream: number, timeout: number, ips: readonly number[], since: bigint): string => `
-  SELECT c."row", c.source, c.process, c.connection_id, c.remote_ip, c.remote_port, c.t_connecting, c.t_connected, c.t_closed, c.closed, c.errno FROM raw.connection c
-  WHERE c.side = ${upstream} AND c.t_connected IS NOT NULL AND (c.closed = ${timeout}${ips.length > 0 ? ` OR (c.remote_ip IN (${ips.join(', ')}) AND (c.t_closed IS NULL OR c.t_closed >= ${since}))` : ''})
+  SELECT c."row", c.source, c.process, c.connection_id, c.remote_ip, c.remote_port, c.t_connecting, c.t_connected, c.t_first_use, c.t_closed, c.closed, c.errno FROM raw.connection c
+  WHERE c.side = ${upstream} AND ${ESTABLISHED} AND (c.closed = ${timeout}${ips.length > 0 ? ` OR (c.remote_ip IN (${ips.join(', ')}) AND (c.t_closed IS NULL OR c.t_closed >= ${since}))` : ''})
   ORDER BY c.source, c.t_connecting NULLS LAST, c."row"`
 
 /** The last process of each log: what an earlier one left open ended with it. */
@@ -118,12 +127,11 @@ export const sourcesOf = (column: 'template' | 'logger', id: number): string => 
 export const attemptsOn = (connections: readonly bigint[]): string => `
   SELECT connection, t_start, t_end, outcome FROM raw.attempt WHERE connection IN (${connections.join(', ')}) AND t_start IS NOT NULL ORDER BY connection, t_start, "row"`
 
-/** Packets of captures printed as text, between two ports and two instants. */
-export const packetsBetween = (list: readonly { readonly n: number; readonly a: number; readonly b: number; readonly from: bigint; readonly to: bigint }[]): string => `
-  SELECT w.n, p.source, p.line, p.frame, p.byte_start, p.byte_end, p.t, p.t_guess, p.src_ip, p.src_port, p.dst_ip, p.dst_port, p.seq, p.ack, p.tcp_flags, p.length FROM raw.packet p
-  JOIN (${rows(list, w => `${w.n} AS n, ${w.a} AS a, ${w.b} AS b, ${w.from} AS t_from, ${w.to} AS t_to`)}) w
-    ON (p.src_port = w.a AND (w.b = -1 OR p.dst_port = w.b)) OR (p.dst_port = w.a AND (w.b = -1 OR p.src_port = w.b))
-  WHERE p.session IS NULL AND p.t >= w.t_from AND p.t <= w.t_to ORDER BY w.n, p.t, p.source, p.byte_start`
+/** Packets of `sources`, between two ports and two instants. */
+export const packetsBetween = (sources: readonly number[], list: readonly { readonly n: number; readonly a: number; readonly from: bigint; readonly to: bigint }[]): string => `
+  SELECT w.n, p.source, p.frame, p.byte_start, p.byte_end, p.t, p.src_ip, p.src_port, p.dst_ip, p.dst_port, p.seq, p.ack, p.tcp_flags, p.length FROM raw.packet p
+  JOIN (${rows(list, w => `${w.n} AS n, ${w.a} AS a, ${w.from} AS t_from, ${w.to} AS t_to`)}) w ON p.src_port = w.a OR p.dst_port = w.a
+  WHERE p.source IN (${sources.join(', ')}) AND p.t >= w.t_from AND p.t <= w.t_to ORDER BY w.n, p.t, p.source, p.byte_start`
 
 /** Captured sessions to one of `ips`, or whose opener was never answered again. */
 export const capturedSessions = (ips: readonly number[]): string => `
@@ -131,9 +139,12 @@ export const capturedSessions = (ips: readonly number[]): string => `
     s.client_retransmissions, s.t_client_unacked, s.keepalive_probes, s.ended, s.ended_by, s.server_packets FROM raw.session s
   WHERE s.t_client_unacked IS NOT NULL OR s.keepalive_probes > 0${ips.length > 0 ? ` OR s.server_ip IN (${ips.join(', ')})` : ''} ORDER BY s.source, s.t_first NULLS LAST, s."row"`
 
-/** Frames of captured sessions that say what was sent last. */
-export const framesOf = (sessions: readonly bigint[]): string => `
-  SELECT p.session, p.source, p.line, p.frame, p.byte_start, p.byte_end, p.t, p.kind, p.src_port FROM raw.packet p WHERE p.session IN (${sessions.join(', ')}) ORDER BY p.session, p.t, p.source, p.byte_start`
+/** What the opener of captured sessions sent, of the frames that are kept. */
+export const framesOf = (list: readonly { readonly n: number; readonly source: number; readonly from: readonly [number, number]; readonly to: readonly [number, number]; readonly first: bigint; readonly last: bigint }[]): string => `
+  SELECT w.n, p.source, p.frame, p.byte_start, p.byte_end, p.t FROM raw.packet p
+  JOIN (${rows(list, w => `${w.n} AS n, ${w.source} AS source, ${w.from[0]} AS src, ${w.from[1]} AS src_port, ${w.to[0]} AS dst, ${w.to[1]} AS dst_port, ${w.first} AS t_first, ${w.last} AS t_last`)}) w
+    ON p.source = w.source AND p.src_ip = w.src AND p.src_port = w.src_port AND p.dst_ip = w.dst AND p.dst_port = w.dst_port
+  WHERE p.t >= w.t_first AND p.t <= w.t_last ORDER BY w.n, p.t, p.byte_start`
 
 /** An address and an interval. */
 export interface Use {
@@ -174,7 +185,7 @@ const SIBLING = 'r.upstream_port = w.port AND (w.cluster = -1 OR r.upstream_clus
 export const siblingsAround = (k: Kinds, list: readonly Siblings[], termination: bigint): string => `
   SELECT w.n, count(DISTINCT CASE WHEN r.t_start <= w.lo AND r.t_end >= w.lo THEN r.upstream_ip END) AS beside,
     count(*) FILTER (WHERE r.t_start > w.hi AND r.upstream_ip <> w.ip) AS later, count(*) FILTER (WHERE r.t_start > w.hi AND r.upstream_ip <> w.ip AND ${unexplained}) AS later_fine,
-    count(*) FILTER (WHERE r.t_start <= w.lo AND r.upstream_ip = w.ip AND r.t_end >= w.lo AND r.t_end <= w.hi + ${termination}) AS closed_at_once
+    count(*) FILTER (WHERE r.t_start <= w.lo AND r.upstream_ip = w.ip AND r.t_end >= w.lo AND r.t_end <= w.hi + ${termination} AND r.t_end <> w.t_end) AS closed_at_once
   FROM raw.request r JOIN (${siblings(list)}) w ON ${SIBLING} WHERE ${ended(k)} AND r.upstream_ip IS NOT NULL GROUP BY w.n ORDER BY w.n`
 
 /** Sessions that began when the session had ended, the first ones. */

@@ -8,7 +8,7 @@ import type { SqlRow } from '../../store/store.js'
 import type { RuleContext } from '../rule.js'
 import type { Death } from './deaths.js'
 import type { Limits } from './kernel.js'
-import { capturedSessions, downstreamConnections, type Gone, type Kinds, lastProcesses, linesWithin, outlivedRecords, recordsEnding, upstreamConnections } from './sessions.sql.js'
+import { capturedSessions, downstreamConnections, type Gone, type Kinds, lastProcesses, linesWithin, outlivedRecords, recordsEnding, recordsOver, upstreamConnections } from './sessions.sql.js'
 
 /** The upstream connection in the proxy's log. */
 export interface Logged {
@@ -32,6 +32,8 @@ export interface Captured {
   readonly row: bigint
   readonly place: Place
   readonly capture: number
+  /** Ids of the addresses, with the ports: what frames are found by. */
+  readonly sockets: { readonly client: readonly [number, number]; readonly server: readonly [number, number] }
   readonly clientIp: string | null
   readonly clientPort: number | null
   readonly serverIp: string
@@ -63,6 +65,8 @@ export interface Session {
 }
 
 const SAME_END = 5n * MILLISECOND
+/** A capture has its own clock, unless it was made where the proxy runs. */
+const SAME_CLOCK = 2n * SECOND
 /** An upstream connection may be opened only when the client has spoken. */
 const SAME_START = 50n * MILLISECOND
 
@@ -85,9 +89,9 @@ export async function sessionsOf(context: RuleContext, deaths: readonly Death[],
   const ips = [...new Set([...gone.values(), ...hosts.values()])]
   const logged = await loggedOf(context, ids, ips, deaths)
   const timedOut = logged.filter(l => l.how === 'timeout' && !outlived.some(r => isOf(r, l)))
-  const records = [...outlived, ...(await endingWith(context, timedOut, ids)).filter(r => !outlived.some(o => o.row === r.row))]
   const captured = await capturedOf(context, [...ips, ...(await context.store.ids(timedOut.map(l => l.ip))).values()])
-  return joined(records, logged, captured)
+  const records = new Map([...outlived, ...(await endingWith(context, timedOut, ids)), ...(await overSockets(context, captured, ids))].map(r => [r.row, r]))
+  return joined([...records.values()].sort(byPlace), logged, captured)
 }
 
 async function recordsOf(context: RuleContext, deaths: readonly Death[], gone: ReadonlyMap<string, number>, limits: Limits, ids: Ids): Promise<RequestRecord[]> {
@@ -116,7 +120,7 @@ async function loggedOf(context: RuleContext, ids: Ids, ips: readonly number[], 
     id: r.connection_id as bigint,
     ip: words.get(r.remote_ip as number) ?? '',
     port: r.remote_port as number | null,
-    opened: (r.t_connecting ?? r.t_connected) as bigint,
+    opened: (r.t_connecting ?? r.t_connected ?? r.t_first_use) as bigint,
     closed: r.t_closed as bigint | null,
     how: words.get(r.closed as number) ?? 'open',
     errno: r.errno as number | null,
@@ -161,6 +165,13 @@ async function endingWith({ store }: RuleContext, list: readonly Logged[], ids: 
   return out
 }
 
+async function overSockets({ store }: RuleContext, list: readonly Captured[], ids: Ids): Promise<RequestRecord[]> {
+  const asked = list.flatMap(c => (c.first !== null && (c.unacked !== null || c.probes > 0) ? [{ local: c.sockets.client, remote: c.sockets.server, t: c.first }] : []))
+  const out: RequestRecord[] = []
+  for (const part of chunks(asked)) out.push(...(await readRecords(store, recordsOver(ids.kinds, part))))
+  return out
+}
+
 async function capturedOf({ store }: RuleContext, ips: readonly number[]): Promise<Captured[]> {
   const rows = await store.rows(capturedSessions([...new Set(ips)]))
   const words = await store.words(rows.flatMap(r => [r.client_ip, r.server_ip, r.ended, r.ended_by]).filter((v): v is number => typeof v === 'number'))
@@ -170,6 +181,7 @@ async function capturedOf({ store }: RuleContext, ips: readonly number[]): Promi
     row: r.row as bigint,
     place: placeOf(r),
     capture: r.source as number,
+    sockets: { client: [r.client_ip as number, (r.client_port as number | null) ?? -1], server: [r.server_ip as number, (r.server_port as number | null) ?? -1] },
     clientIp: text(r.client_ip),
     clientPort: r.client_port as number | null,
     serverIp: text(r.server_ip) ?? '',
@@ -192,7 +204,7 @@ function joined(records: readonly RequestRecord[], logged: readonly Logged[], ca
   const out: Omit<Session, 'n'>[] = []
   for (const record of records) {
     const log = nearest([...logs].filter(l => isOf(record, l)), l => l.opened, record.start as bigint)
-    const capture = nearest([...captures].filter(c => isLeg(c, record.upstreamLocalIp, record.upstreamLocalPort, record.upstreamIp, record.upstreamPort)), c => c.first, record.start as bigint)
+    const capture = nearest([...captures].filter(c => isLeg(c, record)), c => c.first, record.start as bigint)
     if (log) logs.delete(log)
     if (capture) captures.delete(capture)
     out.push(session(record, log, capture))
@@ -228,8 +240,10 @@ function isOf(r: RequestRecord, l: Logged): boolean {
   return distance(r.end, l.closed) <= SAME_END && l.opened >= r.start - SAME_START && l.opened <= r.end
 }
 
-const isLeg = (c: Captured, ip: string | null, port: number | null, serverIp: string | null, serverPort: number | null): boolean =>
-  ip !== null && port !== null && c.clientIp === ip && c.clientPort === port && c.serverIp === serverIp && c.serverPort === serverPort
+/** The record's own sockets, while it was open; a port is used again by a later session. */
+const isLeg = (c: Captured, r: RequestRecord): boolean =>
+  r.upstreamLocalIp !== null && c.clientIp === r.upstreamLocalIp && c.clientPort === r.upstreamLocalPort && c.serverIp === r.upstreamIp && c.serverPort === r.upstreamPort &&
+  c.first !== null && r.start !== null && r.end !== null && c.first >= r.start - SAME_CLOCK && c.first <= r.end + SAME_CLOCK
 
 function nearest<T>(list: readonly T[], at: (item: T) => bigint | null, t: bigint): T | null {
   return list.reduce<T | null>((best, x) => (best === null || distance(at(x) ?? 0n, t) < distance(at(best) ?? 0n, t) ? x : best), null)

@@ -209,13 +209,15 @@ interface Packet {
 }
 
 /** The client's leg, joined by the client's port and the time: addresses are replaced, or translated on the way. */
-async function fromPackets({ store }: RuleContext, suspects: readonly Suspect[], out: Map<number, Traffic>): Promise<void> {
+async function fromPackets({ store, sources }: RuleContext, suspects: readonly Suspect[], out: Map<number, Traffic>): Promise<void> {
+  const printed = sources.filter(s => s.format === 'tcpdump-text').map(s => s.id)
+  if (printed.length === 0) return
   const asked = suspects.flatMap(({ session: s }) => {
     const port = s.record?.downstreamRemotePort ?? s.log?.client?.port ?? null
-    return port === null ? [] : [{ n: s.n, a: port, b: -1, from: s.start - SECOND, to: (s.end ?? FOREVER - SECOND) + SECOND }]
+    return port === null ? [] : [{ n: s.n, a: port, from: s.start - SECOND, to: (s.end ?? FOREVER - SECOND) + SECOND }]
   })
   for (const part of chunks(asked, 200)) {
-    const rows = await store.rows(packetsBetween(part))
+    const rows = await store.rows(packetsBetween(printed, part))
     const words = await store.words(rows.flatMap(r => [r.src_ip, r.dst_ip, r.tcp_flags]).filter((v): v is number => typeof v === 'number'))
     for (const [n, list] of groupBy(rows, r => String(r.n))) {
       const suspect = suspects.find(s => s.session.n === Number(n)) as Suspect

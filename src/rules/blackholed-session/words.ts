@@ -62,14 +62,15 @@ export function because(c: Case, l: Limits): string[] {
   if (death && end !== null && c.code === 'ended-by-timeout') out.push(`it ended ${outlived(c, death)} after the pod disappeared; ${windowText(l)}`)
   if (c.kernel === 'errno' || c.kernel === 'both') out.push(errnoText(c))
   if (c.kernel === 'capture' || c.kernel === 'both' || c.code === 'still-open') out.push(...captureText(c))
-  if (c.inFlight === true && death && c.traffic.sure !== null) out.push(`the client wrote after the pod had disappeared, at ${iso(c.traffic.sure)} for the first time that the evidence shows`)
+  if (c.inFlight === true && death && c.traffic.sure !== null && written?.from !== written?.to) out.push(`the client wrote after the pod had disappeared, at ${iso(c.traffic.sure)} for the first time that the evidence shows`)
   if (c.inFlight === false) out.push(death ? 'the client wrote nothing after the pod had disappeared' : 'the last bytes had been answered')
   if (c.inFlight === null && c.kernel !== null) out.push('whether bytes were on their way is not in the evidence')
-  if (written && end !== null && c.code === 'ended-by-timeout' && death) out.push(writtenText(c, l))
+  if (c.inFlight === true && !death && c.traffic.answersShown) out.push('the client wrote after the last answer of the pod, and got none')
+  if (written && end !== null && c.code === 'ended-by-timeout') out.push(writtenText(c, l))
   const bursts = burstText(c, l)
   if (bursts) out.push(bursts)
   if (c.relation) out.push(relationText(c))
-  if (death && death.ip !== null && !death.exact) out.push('that the pod was told to stop is known, or about when; not when its network was gone')
+  if (death && death.ip !== null && !death.exact) out.push('when the pod was told to stop is known, or about when, but not when its network was gone')
   if (c.kernel === null && c.code === 'ended-by-timeout') out.push('the record itself gives no reason: Envoy logs a session that ran out of retransmissions like one that was closed')
   if (c.fits === 'part' && c.kernel === null) out.push('only a part of the possible times fits the window')
   if (c.confidence === 'possible' && l.idle.length > 0 && c.kernel === null) out.push('an idle timeout is configured that would end it at the same time')
@@ -100,7 +101,7 @@ function clipped(c: Case, l: Limits): { from: bigint; to: bigint } | null {
 function writtenText(c: Case, l: Limits): string {
   const end = c.end as bigint
   const w = clipped(c, l)
-  if (!w) return `the first unacknowledged byte was written at ${iso((c.written as { from: bigint }).from)}, ${seconds(end - (c.written as { from: bigint }).from)} s before the end: tcp_retries2 of this host is not ${l.retries}`
+  if (!w) return `the first unacknowledged byte was written at ${iso((c.written as { from: bigint }).from)}, ${seconds(end - (c.written as { from: bigint }).from)} s before the end: not what tcp_retries2 = ${l.retries} allows (${whole(l.low)} to ${whole(l.high)} s), so this host has another`
   return w.from === w.to
     ? `the first unacknowledged byte was written at ${iso(w.from)}, ${seconds(end - w.from)} s before the end`
     : `its first unacknowledged byte was written between ${iso(w.from)} and ${until(w.from, w.to)}, ${range(end - w.to, end - w.from)} before the end`
@@ -161,7 +162,7 @@ export const trafficSays = (c: Case): string => {
     const lost = c.code !== 'ended-by-timeout' ? '' : most === null ? '. At least that many were accepted and lost' : `. At least that many were accepted and lost, and at most the ${bytes(most)} that the session received in all`
     return `The capture of the client's leg shows ${bytes(accepted.bytes)} accepted from the client until ${iso(leg.to)}, when the pod was gone: acknowledged by the proxy, which is no proof of their delivery${lost}`
   }
-  if (accepted && accepted.bytes > 0n) return `The proxy's log shows ${bytes(accepted.bytes)} accepted from the client after the pod had disappeared`
+  if (accepted && accepted.bytes > 0n) return `The proxy's log shows ${bytes(accepted.bytes)} accepted from the client after ${c.death ? 'the pod had disappeared' : 'the last answer of the pod'}`
   return 'What the client wrote, as far as the evidence shows it'
 }
 
@@ -182,7 +183,7 @@ export function controls(c: Case): Control[] {
   const out: Control[] = []
   if (a.later > 0) out.push({ says: `${a.laterFine} of ${a.later} later sessions of the cluster to other addresses ended without a fault`, checked: a.later, passed: a.laterFine })
   if (a.closedAtOnce > 0)
-    out.push({ says: `${a.closedAtOnce} other session${a.closedAtOnce === 1 ? '' : 's'} to ${c.session.ip} ended while the pod stopped, at once: FIN or RST still came from its network`, checked: a.closedAtOnce, passed: a.closedAtOnce })
+    out.push({ says: `${a.closedAtOnce} other session${a.closedAtOnce === 1 ? '' : 's'} to ${c.session.ip} ended within 30 s of its disappearance, as a FIN or RST from it, or keep-alive probes, end them: too soon for retransmissions`, checked: a.closedAtOnce, passed: a.closedAtOnce })
   return out
 }
 

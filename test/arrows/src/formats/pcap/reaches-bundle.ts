@@ -1,0 +1,1 @@
+import '../../bundle/reaches-formats.js'
