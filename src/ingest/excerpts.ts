@@ -1,7 +1,7 @@
 /** Reads cited spans back from their members: the bytes that a report quotes and hashes. */
 import { createHash } from 'node:crypto'
 import { BundleProblem, type Member } from '../bundle/member.js'
-import { decode } from '../formats/text/reader.js'
+import { decode } from '../formats/text/bytes.js'
 
 export interface Cited {
   readonly byteStart: number

@@ -7,7 +7,9 @@ import { limits } from '../../limits.js'
 import type { Sink } from '../../model/sink.js'
 import { lineSpan, type Span } from '../../model/span.js'
 import type { Block, Format, FormatId, MemberContext, Parser } from '../format.js'
+import { decode } from './bytes.js'
 import { depthOf, isJsonObject, parseJson, type JsonObject, scanJson } from './json.js'
+import { ListReader, openingOf } from './list.js'
 import { peel, type Peeled } from './wrappers.js'
 
 /** One unit of text as recognisers see it. */
@@ -130,8 +132,8 @@ export class TextParser implements Parser {
   private pending: Pending | null = null
   /** Inside a JSON array of records at the top of the member. */
   private inArray = false
-  /** Inside the items of a list object, or in what follows them. */
-  private list: 'items' | 'tail' | null = null
+  /** Reads the list object that the member is in, item by item. */
+  private list: ListReader | null = null
   private skippingLine = false
 
   constructor(formats: readonly Named[], vote: ((by: FormatId | null) => void) | null = null) {
@@ -161,7 +163,7 @@ export class TextParser implements Parser {
         sink.problem('limit', `a line longer than ${limits.line} bytes was not read`, span)
         this.skippingLine = !complete
       } else {
-        const taken = this.list ? this.listPart(block, at, line, sink) : this.unit(block, at, end, next, span, sink)
+        const taken = this.list ? this.listPart(this.list, block, at, line, sink) : this.unit(block, at, end, next, span, sink)
         if (taken === 0) break
         line += countLines(bytes, at, taken)
         at = taken
@@ -282,77 +284,19 @@ export class TextParser implements Parser {
     return close
   }
 
-  /** Enters a list whose items are read one by one, so that each has its own span and no list is too long. null: it is none. */
+  /** Enters a list whose items are read one by one. null: it is none, 0: more bytes are needed. */
   private openList(block: Block, at: number, line: number, sink: Sink): number | null {
-    const { bytes } = block
-    const head = bytes.toString('latin1', at, at + LIST_HEAD_BYTES)
-    if (!LIST_BEGINS.test(head)) return null
-    const m = LIST_HEAD.exec(head) ?? DUMP_HEAD.exec(head)
-    if (!m) return head.length < LIST_HEAD_BYTES && !block.last ? 0 : null
-    const reader = this.formats.find(f => f.recogniser.list?.(m[0]))
-    if (!reader) return null
-    this.vote?.(reader.id)
-    this.list = 'items'
-    this.skip(lineSpan(block.byteStart + at, block.byteStart + at + m[0].length, line), sink)
-    return at + m[0].length
+    const opened = openingOf(block, at, head => this.formats.find(f => f.recogniser.list?.(head))?.id ?? null)
+    if (opened === null || opened.to === 0) return opened && 0
+    this.vote?.(opened.by)
+    this.list = new ListReader({ item: (text, unit, to) => this.jsonText(text, unit, to), lost: () => this.vote?.(null) })
+    this.skip(lineSpan(block.byteStart + at, block.byteStart + opened.to, line), sink)
+    return opened.to
   }
 
-  /** The next part of a list: an item, what stands between items, or the end of the list. */
-  private listPart(block: Block, at: number, line: number, sink: Sink): number {
-    const { bytes } = block
-    let from = at
-    while (from < bytes.length && isBetween(bytes[from] as number)) from++
-    if (from === bytes.length) return block.last ? this.skipTo(block, at, from, line, sink) : 0
-    if (this.list === 'items' && bytes[from] === 0x7b) {
-      if (from > at) return this.skipTo(block, at, from, line, sink)
-      const found = scanJson(bytes, from, limits.depth)
-      if (found.end === 'more' && !block.last && bytes.length - at < limits.unit) return 0
-      if (found.end !== 'closed') return this.giveUpList(block, at, line, sink)
-      const span = lineSpan(block.byteStart + at, block.byteStart + found.at, line)
-      const text = decode(bytes, found.from, found.at)
-      const unit: Unit = { span, text, wrapper: peel('') }
-      if (!this.jsonText(text, unit, sink)) {
-        this.vote?.(null)
-        sink.problem(parseJson(text) === undefined ? 'not-json' : 'not-recognised', 'an item of a list that no format reads', span)
-      }
-      return found.at
-    }
-    if (this.list === 'items') {
-      if (bytes[from] !== 0x5d) return this.plainItem(block, at, from, line, sink)
-      this.list = 'tail'
-      return this.skipTo(block, at, from + 1, line, sink)
-    }
-    // The tail holds a few keys of the list object: up to its closing brace.
-    const end = closingBrace(bytes, from)
-    if (end < 0) return block.last || bytes.length - at >= limits.unit ? this.giveUpList(block, at, line, sink) : 0
-    const close = bytes[end] === 13 ? end + 1 : end
-    if (close === bytes.length && !block.last) return 0
-    this.list = null
-    return this.skipTo(block, at, bytes[close] === 10 ? close + 1 : close, line, sink)
-  }
-
-  /** An item that is no object: a number, a word, a string. */
-  private plainItem(block: Block, at: number, from: number, line: number, sink: Sink): number {
-    const { bytes } = block
-    const m = /^(?:"(?:[^"\\\n]|\\.)*"|[\w.+-]+)(?=[\s,\]])/.exec(bytes.toString('latin1', from, from + LIST_HEAD_BYTES))
-    if (!m) return !block.last && bytes.length - from < LIST_HEAD_BYTES ? 0 : this.giveUpList(block, at, line, sink)
-    this.vote?.(null)
-    sink.problem('bad-record', 'an item of a list that is no object', lineSpan(block.byteStart + at, block.byteStart + from + m[0].length, line))
-    return from + m[0].length
-  }
-
-  private skipTo(block: Block, at: number, to: number, line: number, sink: Sink): number {
-    this.skip(lineSpan(block.byteStart + at, block.byteStart + to, line), sink)
-    return to
-  }
-
-  /** The list is cut off or malformed here: the rest of the line is one problem, and reading goes on as if outside. */
-  private giveUpList(block: Block, at: number, line: number, sink: Sink): number {
-    this.list = null
-    const end = block.bytes.indexOf(10, at)
-    const to = end < 0 ? block.bytes.length : end + 1
-    this.vote?.(null)
-    sink.problem('truncated', 'a list that was cut off', lineSpan(block.byteStart + at, block.byteStart + to, line))
+  private listPart(list: ListReader, block: Block, at: number, line: number, sink: Sink): number {
+    const to = list.part(block, at, line, sink)
+    if (list.ended) this.list = null
     return to
   }
 
@@ -414,35 +358,6 @@ export class TextParser implements Parser {
     const span = lineSpan(p.byteStart, p.byteEnd, p.line)
     p.by.recogniser.write?.(p.found, { span, text: p.text, wrapper: p.wrapper }, sink)
   }
-}
-
-/** `{ "apiVersion": "v1", "kind": …, "metadata": {…}, "items": [`: keys with plain values, then the items. */
-const LIST_HEAD = /^\s{0,64}\{(?:\s{0,64}"(?:apiVersion|kind|metadata)"\s{0,8}:\s{0,8}(?:"[^"\n]{0,256}"|\{[^{}]{0,1024}\})\s{0,8},){0,3}\s{0,64}"items"\s{0,8}:\s{0,8}\[/
-/** `{ "configs": [ { "@type": …`: what Envoy's admin interface dumps. */
-const DUMP_HEAD = /^\s{0,64}\{\s{0,64}"configs"\s{0,8}:\s{0,8}\[(?=\s{0,64}\{\s{0,64}"@type")/
-const LIST_BEGINS = /^\s{0,64}\{\s{0,64}(?:"(?:apiVersion|kind|metadata|items|configs)"|$)/
-const LIST_HEAD_BYTES = 4096
-
-/** White space and commas. */
-const isBetween = (c: number): boolean => c === 32 || c === 10 || c === 13 || c === 9 || c === 44
-
-/** Index after the brace that closes an object whose inside begins at `from`, strings respected; -1 where the bytes end first. */
-function closingBrace(bytes: Buffer, from: number): number {
-  let depth = 1
-  for (let i = from; i < bytes.length; i++) {
-    const c = bytes[i]
-    if (c === 0x22) for (i++; i < bytes.length && bytes[i] !== 0x22; i++) if (bytes[i] === 0x5c) i++
-    if (c === 0x7b || c === 0x5b) depth++
-    else if ((c === 0x7d || c === 0x5d) && --depth === 0) return i + 1
-  }
-  return -1
-}
-
-/** UTF-8, undecodable bytes as U+FFFD. ASCII takes the fast way. */
-export function decode(bytes: Buffer, start: number, end: number): string {
-  const latin = bytes.toString('latin1', start, end)
-  for (let i = 0; i < latin.length; i++) if (latin.charCodeAt(i) > 0x7f) return bytes.toString('utf8', start, end)
-  return latin
 }
 
 /** Whether two lines may be of one message: of one pod, container and stream. */
