@@ -31,9 +31,9 @@ it('an impact says what is not known', () => {
 it('says whether it is still going on', () => {
   const from = '2026-01-01T00:00:00Z'
   expect(whenText({ from, to: null }, true)).toBe(`since ${from}, still going on when the evidence ends`)
-  expect(whenText({ from, to: '2026-01-01T00:00:09Z' }, false)).toBe(`from ${from} to 2026-01-01T00:00:09Z (9 s), not going on any more`)
-  expect(whenText({ from, to: from }, false)).toBe(`at ${from}, not going on any more`)
-  expect(whenText({ from: null, to: null }, false)).toBe('at an unknown time, not going on any more')
+  expect(whenText({ from, to: '2026-01-01T00:00:09Z' }, false)).toBe(`from ${from} to 2026-01-01T00:00:09Z (9 s), not seen after that`)
+  expect(whenText({ from, to: from }, false)).toBe(`at ${from}, not seen after that`)
+  expect(whenText({ from: null, to: null }, false)).toBe('at an unknown time')
 })
 
 it('cites a line, a frame, or else bytes', () => {

@@ -59,8 +59,8 @@ export function impactText(impact: Impact): string {
 export function whenText(interval: Interval, ongoing: boolean): string {
   const { from, to } = interval
   if (ongoing) return `since ${from ?? 'before the evidence begins'}, still going on when the evidence ends`
-  if (from === null && to === null) return 'at an unknown time, not going on any more'
-  return `${from === to ? 'at' : 'from'} ${rangeText(interval)}, not going on any more`
+  if (from === null && to === null) return 'at an unknown time'
+  return `${from === to ? 'at' : 'from'} ${rangeText(interval)}, not seen after that`
 }
 
 /** `from to to (how long)`; a bound that is not known is said. */

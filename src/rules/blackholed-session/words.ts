@@ -3,6 +3,7 @@ import { endpointText } from '../../model/endpoint.js'
 import { clockTime, iso, SECOND } from '../../model/instant.js'
 import type { Control } from '../../model/report.js'
 import type { Death } from './deaths.js'
+import { compare, earlierOf, laterOf } from './instants.js'
 import type { Limits } from './kernel.js'
 import type { Case } from './verdict.js'
 
@@ -36,7 +37,8 @@ const podText = (d: Death | null): string => (d?.ip && d.pod ? `pod ${d.pod}` : 
 export function title(c: Case, outage: { from: bigint | null; to: bigint | null }): string {
   const { session: s, death, end } = c
   const life = end === null ? `opened at ${iso(s.start)}` : `${iso(s.start)} to ${until(s.start, end)},`
-  const gap = outage.from !== null && outage.to !== null ? `: nothing got through from ${iso(outage.from)} to ${until(outage.from, outage.to)} (${seconds(outage.to - outage.from)} s)` : ''
+  const gap =
+    outage.from !== null && outage.to !== null ? `: nothing got through from ${iso(outage.from)} to ${until(outage.from, outage.to)} (${seconds(outage.to - outage.from)} s)` : ''
   switch (c.code) {
     case 'ended-by-timeout':
       return death
@@ -51,9 +53,9 @@ export function title(c: Case, outage: { from: bigint | null; to: bigint | null 
   }
 }
 
-const outlived = (c: Case, d: Death): string => range((c.end as bigint) - d.hi, (c.end as bigint) - d.lo)
+const outlived = (c: Case, d: Death): string => range(laterOf((c.end as bigint) - d.hi, 0n), (c.end as bigint) - d.lo)
 
-export const windowText = (l: Limits): string =>
+const windowText = (l: Limits): string =>
   `with tcp_retries2 = ${l.retries} (${l.assumed ? 'the default; no setting is in the bundle' : 'as the bundle says'}) Linux gives up ${whole(l.low)} to ${whole(l.high)} s after the first unacknowledged byte`
 
 export function because(c: Case, l: Limits): string[] {
@@ -62,8 +64,10 @@ export function because(c: Case, l: Limits): string[] {
   if (death && end !== null && c.code === 'ended-by-timeout') out.push(`it ended ${outlived(c, death)} after the pod disappeared; ${windowText(l)}`)
   if (c.kernel === 'errno' || c.kernel === 'both') out.push(errnoText(c))
   if (c.kernel === 'capture' || c.kernel === 'both' || c.code === 'still-open') out.push(...captureText(c))
-  if (c.inFlight === true && death && c.traffic.sure !== null && written?.from !== written?.to) out.push(`the client wrote after the pod had disappeared, at ${iso(c.traffic.sure)} for the first time that the evidence shows`)
+  if (c.inFlight === true && death && c.traffic.sure !== null && written?.from !== written?.to)
+    out.push(`the client wrote after the pod had disappeared, at ${iso(c.traffic.sure)} for the first time that the evidence shows`)
   if (c.inFlight === false) out.push(death ? 'the client wrote nothing after the pod had disappeared' : 'the last bytes had been answered')
+  if (!death && c.confidence === 'certain') out.push('why nothing answered is not in the evidence: the pod was gone, or something on the path dropped its packets')
   if (c.inFlight === null && c.kernel !== null) out.push('whether bytes were on their way is not in the evidence')
   if (c.inFlight === true && !death && c.traffic.answersShown) out.push('the client wrote after the last answer of the pod, and got none')
   if (written && end !== null && c.code === 'ended-by-timeout') out.push(writtenText(c, l))
@@ -71,7 +75,8 @@ export function because(c: Case, l: Limits): string[] {
   if (bursts) out.push(bursts)
   if (c.relation) out.push(relationText(c))
   if (death && death.ip !== null && !death.exact) out.push('when the pod was told to stop is known, or about when, but not when its network was gone')
-  if (c.kernel === null && c.code === 'ended-by-timeout') out.push('the record itself gives no reason: Envoy logs a session that ran out of retransmissions like one that was closed')
+  if (c.kernel === null && c.code === 'ended-by-timeout')
+    out.push('the record itself gives no reason: Envoy logs a session that ran out of retransmissions like one that was closed')
   if (c.fits === 'part' && c.kernel === null) out.push('only a part of the possible times fits the window')
   if (c.confidence === 'possible' && l.idle.length > 0 && c.kernel === null) out.push('an idle timeout is configured that would end it at the same time')
   return out
@@ -93,15 +98,16 @@ function captureText(c: Case): string[] {
 /** The part of the interval that the window allows. */
 function clipped(c: Case, l: Limits): { from: bigint; to: bigint } | null {
   if (!c.written || c.end === null) return null
-  const from = c.written.from > c.end - l.high ? c.written.from : c.end - l.high
-  const to = c.written.to < c.end - l.low ? c.written.to : c.end - l.low
+  const from = laterOf(c.written.from, c.end - l.high)
+  const to = earlierOf(c.written.to, c.end - l.low)
   return from <= to ? { from, to } : null
 }
 
 function writtenText(c: Case, l: Limits): string {
   const end = c.end as bigint
   const w = clipped(c, l)
-  if (!w) return `the first unacknowledged byte was written at ${iso((c.written as { from: bigint }).from)}, ${seconds(end - (c.written as { from: bigint }).from)} s before the end: not what tcp_retries2 = ${l.retries} allows (${whole(l.low)} to ${whole(l.high)} s), so this host has another`
+  if (!w)
+    return `the first unacknowledged byte was written at ${iso((c.written as { from: bigint }).from)}, ${seconds(end - (c.written as { from: bigint }).from)} s before the end: not what tcp_retries2 = ${l.retries} allows (${whole(l.low)} to ${whole(l.high)} s), so this host has another`
   return w.from === w.to
     ? `the first unacknowledged byte was written at ${iso(w.from)}, ${seconds(end - w.from)} s before the end`
     : `its first unacknowledged byte was written between ${iso(w.from)} and ${until(w.from, w.to)}, ${range(end - w.to, end - w.from)} before the end`
@@ -113,14 +119,20 @@ function burstText(c: Case, l: Limits): string | null {
   const w = clipped(c, l)
   if (!leg || complete || !w || !c.death || leg.bursts.length < 2 || c.end === null) return null
   const [first] = leg.bursts as readonly [bigint, ...bigint[]]
-  const gaps = leg.bursts.slice(1).map((t, i) => t - (leg.bursts[i] as bigint)).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  const gaps = leg.bursts
+    .slice(1)
+    .map((t, i) => t - (leg.bursts[i] as bigint))
+    .sort(compare)
   const pace = gaps[gaps.length >> 1] as bigint
   if (first <= c.death.hi || pace < 2n * SECOND || (first - w.from) / pace > 1000n) return null
   const times: bigint[] = []
   for (let t = first; t >= w.from; t -= pace) if (t <= w.to) times.unshift(t)
   if (times.length === 0) return null
   const end = c.end
-  return `captured bursts of the client are ${seconds(pace)} s apart; at that pace earlier ones came at ${times.slice(0, 5).map(t => `${clockTime((t / 1_000_000n) * 1_000_000n)} (${seconds(end - t)} s before the end)`).join(', ')}: each may have been the first that was lost`
+  return `captured bursts of the client are ${seconds(pace)} s apart; at that pace earlier ones came at ${times
+    .slice(0, 5)
+    .map(t => `${clockTime((t / 1_000_000n) * 1_000_000n)} (${seconds(end - t)} s before the end)`)
+    .join(', ')}: each may have been the first that was lost`
 }
 
 function relationText(c: Case): string {
@@ -135,7 +147,8 @@ function relationText(c: Case): string {
 export const deathSays = (c: Case): string => {
   const d = c.death as Death
   const name = d.pod ? `Pod ${d.pod}` : 'The pod'
-  if (d.what === 'owned' || d.what === 'ended') return `${d.ip} belonged to ${d.pod}${d.uid ? ` (uid ${d.uid})` : ''} until ${iso(d.lo)}${d.lo === d.hi ? '' : ` to ${until(d.lo, d.hi)}`}`
+  if (d.what === 'owned' || d.what === 'ended')
+    return `${d.ip} belonged to ${d.pod}${d.uid ? ` (uid ${d.uid})` : ''} until ${iso(d.lo)}${d.lo === d.hi ? '' : ` to ${until(d.lo, d.hi)}`}`
   const back = d.back ? `, and was there again at ${until(d.lo, d.back.t)} (${d.back.says})` : ''
   return `${name}${d.ip ? `, which had ${d.ip},` : ''} ${d.what === 'sandbox-gone' ? 'lost its sandbox' : `was ${d.what}`} at ${iso(d.lo)}${back}`
 }
@@ -152,17 +165,25 @@ export const recordSays = (c: Case): string => {
 
 export const logSays = (c: Case): string => {
   const l = c.session.log
-  return l?.how === 'timeout' ? `In the proxy's log connection ${l.id} to ${remoteText(c)}, opened at ${iso(l.opened)}, ended at ${iso(l.closed ?? (c.end as bigint))} with ${errnoText(c).split('errno ')[1] ? `errno ${l.errno ?? 110}` : 'a timeout'}` : `In the proxy's log connection ${l?.id} to ${remoteText(c)}, opened at ${iso(l?.opened ?? c.session.start)}, does not end`
+  return l?.how === 'timeout'
+    ? `In the proxy's log connection ${l.id} to ${remoteText(c)}, opened at ${iso(l.opened)}, ended at ${iso(l.closed ?? (c.end as bigint))} with ${errnoText(c).split('errno ')[1] ? `errno ${l.errno ?? 110}` : 'a timeout'}`
+    : `In the proxy's log connection ${l?.id} to ${remoteText(c)}, opened at ${iso(l?.opened ?? c.session.start)}, does not end`
 }
 
 export const trafficSays = (c: Case): string => {
   const { accepted, leg } = c.traffic
   const most = c.session.record?.bytesReceived ?? null
   if (leg && accepted?.least) {
-    const lost = c.code !== 'ended-by-timeout' ? '' : most === null ? '. At least that many were accepted and lost' : `. At least that many were accepted and lost, and at most the ${bytes(most)} that the session received in all`
+    const lost =
+      c.code !== 'ended-by-timeout'
+        ? ''
+        : most === null
+          ? '. At least that many were accepted and lost'
+          : `. At least that many were accepted and lost, and at most the ${bytes(most)} that the session received in all`
     return `The capture of the client's leg shows ${bytes(accepted.bytes)} accepted from the client until ${iso(leg.to)}, when the pod was gone: acknowledged by the proxy, which is no proof of their delivery${lost}`
   }
-  if (accepted && accepted.bytes > 0n) return `The proxy's log shows ${bytes(accepted.bytes)} accepted from the client after ${c.death ? 'the pod had disappeared' : 'the last answer of the pod'}`
+  if (accepted && accepted.bytes > 0n)
+    return `The proxy's log shows ${bytes(accepted.bytes)} accepted from the client after ${c.death ? 'the pod had disappeared' : 'the last answer of the pod'}`
   return 'What the client wrote, as far as the evidence shows it'
 }
 
@@ -174,7 +195,8 @@ export const nextSays = (c: Case, outage: { from: bigint | null; to: bigint | nu
   return `The next session began at ${iso(next?.start as bigint)}, to ${endpointText(next?.upstreamIp ?? null, next?.upstreamPort ?? null)}${total}: until then nothing got through`
 }
 
-export const resumesSays = (c: Case): string => `An application log that had been silent since the pod's start goes on at ${iso(c.around?.resumes?.t as bigint)}, with the next session`
+export const resumesSays = (c: Case): string =>
+  `An application log that had been silent since the pod's start goes on at ${iso(c.around?.resumes?.t as bigint)}, with the next session`
 export const endpointsSay = (c: Case): string => `The endpoints that are listed name ${c.around?.next?.upstreamIp}, and not ${c.session.ip}`
 
 export function controls(c: Case): Control[] {
@@ -183,7 +205,11 @@ export function controls(c: Case): Control[] {
   const out: Control[] = []
   if (a.later > 0) out.push({ says: `${a.laterFine} of ${a.later} later sessions of the cluster to other addresses ended without a fault`, checked: a.later, passed: a.laterFine })
   if (a.closedAtOnce > 0)
-    out.push({ says: `${a.closedAtOnce} other session${a.closedAtOnce === 1 ? '' : 's'} to ${c.session.ip} ended within 30 s of its disappearance, as a FIN or RST from it, or keep-alive probes, end them: too soon for retransmissions`, checked: a.closedAtOnce, passed: a.closedAtOnce })
+    out.push({
+      says: `${a.closedAtOnce} other session${a.closedAtOnce === 1 ? '' : 's'} to ${c.session.ip} ended within 30 s of its disappearance, as a FIN or RST from it, or keep-alive probes, end them: too soon for retransmissions`,
+      checked: a.closedAtOnce,
+      passed: a.closedAtOnce,
+    })
   return out
 }
 

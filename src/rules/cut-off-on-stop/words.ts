@@ -174,20 +174,20 @@ const HYPOTHESES: readonly Hypothesis[] = [
     code: 'in-flight-cut',
     says: 'cut off in flight: it was told to stop and exited with the requests running',
     refuted: f => notRunning(f) ?? (f.ending.life?.end === 'crashed' || f.ending.life?.end === 'out-of-memory' ? 'no stop came before the exit' : null),
-    separated: 'the time of `stopping instance` and of the exit, against the beginning of each request',
+    separated: 'the time of "stopping instance" and of the exit, against the beginning of each request',
   },
   {
     code: 'out-of-memory',
     says: 'killed for memory, with the requests running',
     refuted: f => notRunning(f) ?? memoryRefuted(f),
-    separated: '`Exit status 137 (out of memory)` in the application log, or the crash event',
+    separated: '"Exit status 137 (out of memory)" in the application log, or the crash event',
   },
   {
     code: 'crashed',
     says: 'crashed by itself, with the requests running',
     refuted: f =>
       notRunning(f) ?? (f.ending.life?.end === 'stopped' ? 'it had been told to stop' : f.ending.life?.end === 'out-of-memory' ? 'the platform says out of memory' : null),
-    separated: 'the exit status, and whether `stopping instance` came before it',
+    separated: 'the exit status, and whether "stopping instance" came before it',
   },
   {
     code: 'accepted-after-exit',
@@ -277,4 +277,4 @@ export const CODES: Readonly<Record<Code, string>> = {
 }
 
 export const unnamedSays = (n: number): string => `${requests(n)} needed a second attempt while an instance was stopping; the access log names only the instance of the last`
-export const tailSays = "the application's own log cache of that minute, which outlives `--recent`: exit line, `stopping instance`, crash event"
+export const tailSays = `the application's own log cache of that minute, which outlives --recent: exit line, "stopping instance", crash event`

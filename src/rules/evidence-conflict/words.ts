@@ -19,7 +19,7 @@ export const words = {
   ambiguousSays: 'In these records fields written by the client run into others; no finding rests on the ambiguous ones',
   advice: {
     'owner-conflict': ['Look the address up in the CNI log or the API server audit log: they give the exact times.'],
-    'id-conflict': ['Collect one log per proxy (kubectl logs POD, or --prefix), with connection:debug, and follow one id from `connecting to` to its end.'],
+    'id-conflict': ['Collect one log per proxy (kubectl logs POD, or --prefix), with connection:debug, and follow one id from "connecting to" to its end.'],
     'clock-conflict': ['Give the zone of the source with --zone SOURCE=ZONE, or compare `date -u` and the time service of the two hosts.'],
     'ambiguous-record': ['Use a JSON access-log format: it escapes what clients send.'],
   },

@@ -7,7 +7,7 @@ import type { Bind } from './binds.js'
 export const REFERENCES = ['https://github.com/cilium/proxy/issues/2040', 'https://github.com/cilium/proxy/pull/1437', 'https://github.com/cilium/cilium/issues/48460', 'https://github.com/cilium/cilium/issues/42325']
 
 export const ADVICE = [
-  'Confirm it: raise the filter logger of the proxy to trace and look for `destination is local X` right before `connecting to Y` with another Y.',
+  'Confirm it: raise the filter logger of the proxy to trace and look for "destination is local X" right before "connecting to Y" with another Y.',
   'Until it is fixed: keep backends off the nodes that receive ingress traffic, so that no destination is ever local; or allow reserved:remote-node next to reserved:ingress in the policy, which also admits every host-network client of other nodes.',
   'Versions with the local-destination check are affected (Cilium 1.18.0 and later); no fix is known for them.',
 ]

@@ -56,9 +56,9 @@ export function rivals(s: Stale): Rival[] {
 
 export function advice(s: Stale, unsafe: boolean): string[] {
   return [
-    `Retries on \`reset\` would help: the next attempt opens a new connection to ${s.after.name}. They are unsafe for requests that are not idempotent${unsafe ? ', and such requests are among the failed ones' : ''}; \`reset-before-request\` does not apply once request bytes were written.`,
-    "Keep-alive would help only on the side of the Envoy that holds the connection (TCP or HTTP/2 keep-alive on its upstream cluster, for a waypoint `connect_originate`, by EnvoyFilter). ztunnel's KEEPALIVE_* variables act on ztunnel's own sockets and change nothing here.",
-    'Else let idle connections end before addresses are used again: MeshConfig `hboneIdleTimeout` (Istio 1.29 and later) at half the cool-down of the CNI, e.g. 15s for 30s.',
+    `Retries on "reset" would help: the next attempt opens a new connection to ${s.after.name}. They are unsafe for requests that are not idempotent${unsafe ? ', and such requests are among the failed ones' : ''}; "reset-before-request" does not apply once request bytes were written.`,
+    "Keep-alive would help only on the side of the Envoy that holds the connection (TCP or HTTP/2 keep-alive on its upstream cluster, for a waypoint connect_originate, by EnvoyFilter). ztunnel's KEEPALIVE_* variables act on ztunnel's own sockets and change nothing here.",
+    'Else let idle connections end before addresses are used again: MeshConfig hboneIdleTimeout (Istio 1.29 and later) at half the cool-down of the CNI, e.g. 15s for 30s.',
     'A longer cool-down of addresses (AWS VPC CNI: IP_COOLDOWN_PERIOD) makes it rarer, at the price of more addresses.',
     'The CNI log (AWS VPC CNI: /var/log/aws-routed-eni/ipamd.log) and the API server audit log still exist afterwards: they give the exact times at which the address changed hands.',
   ]

@@ -102,7 +102,7 @@ const ADVICE: Partial<Record<Suffix, readonly string[]>> = {
   'bind-failed': ['Local ports or the source address ran out: look for 5-tuple collisions and many connections to one endpoint.'],
   'keepalive-race': [
     "Make the proxy's idle timeout for the cluster shorter than the keep-alive timeout of the server.",
-    'Retry on `reset-before-request` (Envoy 1.31 and later) or on `reset` for idempotent requests.',
+    'Retry on "reset-before-request" (Envoy 1.31 and later) or on "reset" for idempotent requests.',
   ],
   'reset-before-response': ['Find out who ended the connection: debug log of the proxy (connection, pool) or a capture, and when the instance behind the address stopped.'],
   'reset-mid-response': ['Look for crashes or restarts of the upstream at that instant.'],
