@@ -1,9 +1,10 @@
 /** Every sentence that WC104 says. */
-import type { Failure, RequestRecord } from '../../correlate/failures.js'
+import { type Failure, innermost, innerStream, type RequestRecord } from '../../correlate/failures.js'
 import { toMilliseconds } from '../../model/instant.js'
 import type { Rival } from '../../model/report.js'
+import type { Attempt } from './attempts.js'
 import type { Suffix } from './cause.js'
-import type { AttemptFacts } from './rule.js'
+import type { Holder } from './holder.js'
 
 /** What each code means, as a rest of a sentence: `n requests to X: …`. */
 export const CODES: Readonly<Record<Suffix, string>> = {
@@ -38,31 +39,47 @@ export const CODES: Readonly<Record<Suffix, string>> = {
   unknown: 'nothing in the evidence explains the failure',
 }
 
-export function title(suffix: Suffix, count: number, remote: string | null, record: RequestRecord | null, requests: number): string {
-  const where = remote ?? record?.cluster ?? 'no upstream'
-  const of = requests > 0 ? ` of ${requests}` : ''
-  const what = record?.kind === 'tcp' ? 'TCP session' : 'request'
-  const status = record?.status ? ` with ${record.status}${record.flags.length > 0 ? ` ${record.flags.join(',')}` : ''}` : record && record.flags.length > 0 ? ` with ${record.flags.join(',')}` : ''
-  return `${count}${of} ${what}${count === 1 && requests <= 1 ? '' : 's'} to ${where} failed${status}: ${CODES[suffix]}`
+export interface Told {
+  readonly suffix: Suffix
+  /** Failed requests of people, and failed health checks. */
+  readonly failed: number
+  readonly probes: number
+  readonly of: { readonly requests: number; readonly probes: number }
+  /** Address, or cluster. */
+  readonly remote: string | null
+  readonly record: RequestRecord | null
 }
 
-export function because(suffix: Suffix, f: Failure, attempt: AttemptFacts | null): string[] {
-  const r = f.hops.at(-1)
+export function title({ suffix, failed, probes, of, remote, record }: Told): string {
+  const what = record?.kind === 'tcp' ? 'TCP session' : 'request'
+  const who = failed > 0 ? `${counted(failed, of.requests, what)}${probes > 0 ? ` and ${counted(probes, of.probes, 'probe')}` : ''}` : counted(probes, of.probes, 'probe')
+  const flags = record && record.flags.length > 0 ? record.flags.join(',') : null
+  const told = [record?.status, flags].filter(Boolean).join(' ')
+  return `${who} to ${remote ?? 'no upstream'} failed${told === '' ? '' : ` with ${told}`}: ${CODES[suffix]}`
+}
+
+const counted = (n: number, of: number, what: string): string => `${n}${of > 0 ? ` of ${of}` : ''} ${what}${n === 1 && of <= 1 ? '' : 's'}`
+
+export function because(suffix: Suffix, f: Failure, attempt: Attempt | null): string[] {
+  const r = innermost(f)
+  const stream = innerStream(f)
   if (suffix === 'keepalive-race' && attempt)
     return [
       'the connection had been used before and was picked from the pool again',
-      `the peer's FIN was read ${attempt.start !== null && attempt.closedAt !== null ? `${toMilliseconds(attempt.closedAt - attempt.start)} ms` : 'right'} after that, before any response`,
+      `the peer's FIN was read ${attempt.start !== null && attempt.closedAt !== null ? `${toMilliseconds(attempt.closedAt - attempt.start)} ms` : 'right'} after that, before any response${attempt.roundTrip === null ? '' : `; one round trip takes ${toMilliseconds(attempt.roundTrip)} ms`}`,
     ]
   if (suffix === 'stale-endpoint') return ['the owner of the address had ended before the request began, and no other is known']
   if (suffix === 'unknown') return ['the proxy printed no reason that names a mechanism']
-  const printed = r?.details ?? r?.transport ?? r?.routerError ?? f.backends.at(-1)?.error ?? f.streams.at(-1)?.reason
-  return [printed ? `the proxy printed ${JSON.stringify(printed)}` : `the proxy set the flag ${(r?.flags ?? []).join(',')}`]
+  const printed = r?.details ?? r?.transport ?? r?.routerError ?? f.backends.at(-1)?.error ?? stream?.reason
+  if (printed) return [`the proxy printed ${JSON.stringify(printed)}`, ...(stream?.transport && stream.transport !== printed ? [`its log says of the connection: ${JSON.stringify(stream.transport)}`] : [])]
+  const flags = `the proxy set the flag ${(r?.flags ?? []).join(',')}`
+  return suffix === 'connect-timeout' && r?.durationMs ? [`${flags} after ${r.durationMs} ms and printed no reason: a refusal takes a round trip, a timeout as long as it is configured`] : [flags]
 }
 
 export const recordSays = (suffix: Suffix, count: number, r: RequestRecord | null): string =>
   `${count === 1 ? 'The access log shows' : `The access log shows ${count} times (first ones cited)`}: ${[r?.status ?? (r?.kind === 'tcp' ? 'a TCP session' : 'no status'), r?.flags.join(','), r?.details, r?.transport && r.transport !== r.details ? r.transport : null].filter(Boolean).join(' ')}: ${CODES[suffix]}`
 
-export const attemptSays = (suffix: Suffix, a: AttemptFacts): string =>
+export const attemptSays = (suffix: Suffix, a: Attempt): string =>
   suffix === 'keepalive-race'
     ? `Connection ${a.connectionId} was picked from the pool for the request, then the peer's FIN was read, the socket closed and the request reset`
     : `The proxy's log of connection ${a.connectionId ?? '(unknown)'} for the request: ${a.closed === null ? 'its end is not in the log' : `ended by ${a.closed}`}`
@@ -72,27 +89,52 @@ export const logSays = (f: Failure): string => {
   return error !== undefined ? `The router's log says: attempt failed with ${JSON.stringify(error)}` : `The proxy's log says: upstream reset, ${f.streams.at(-1)?.reason ?? 'reason unknown'}`
 }
 
-const STOP: Rival = {
+export const listingSays = (ip: string, pods: readonly string[]): string => `No pod that is listed has ${ip}: ${pods.length === 1 ? 'there is' : 'there are'} ${pods.join(', ')}`
+
+const stop = ({ lasting }: Holder): Rival => ({
   says: 'the instance was being stopped or had died',
-  status: 'open',
-  because: 'nothing in the bundle tells when the instance behind the address stopped',
+  status: lasting === null ? 'open' : 'refuted',
+  because: lasting === null ? 'nothing in the bundle tells when the instance behind the address stopped' : `${lasting} had the address before and after`,
   separated_by: 'when its pod or instance was told to stop and exited (kubectl get events, cf logs)',
+})
+
+const race: Rival = {
+  says: 'keep-alive race',
+  status: 'open',
+  because: 'the record does not tell whether the connection was fresh or reused',
+  separated_by: "the proxy's debug log (connection and pool) or a capture of the connection",
 }
 
-export function rivals(suffix: Suffix, stopsKnown: boolean): Rival[] {
-  if (suffix === 'keepalive-race' || suffix === 'reset-before-response' || suffix === 'reset-mid-response')
-    return [
-      stopsKnown ? { ...STOP, status: 'refuted', because: 'no known stop coincides with the failure' } : STOP,
-      ...(suffix === 'reset-before-response'
-        ? [{ says: 'keep-alive race', status: 'open' as const, because: 'the record does not tell whether the connection was fresh or reused', separated_by: "the proxy's debug log (connection and pool) or a capture of the connection" }]
-        : []),
-    ]
-  if (suffix === 'connect-timeout')
-    return [
-      { says: 'a policy drops the SYN', status: 'open', because: 'a dropped SYN and a vanished host look the same to the proxy', separated_by: 'Hubble drops or a capture at the destination node' },
-      { says: 'the address had lost its owner', status: 'open', because: 'the owner of the address at that time is not known', separated_by: 'who owned the address then (owner-history)' },
-    ]
-  return []
+const closedOnPurpose: Rival = {
+  says: 'the application read the request and closed the connection instead of answering',
+  status: 'open',
+  because: 'a FIN that acknowledges the request comes at the same time when the round trip is shorter than the clock shows',
+  separated_by: 'whether the FIN acknowledges the bytes of the request: a capture of the connection',
+}
+
+const policyDrop: Rival = { says: 'a policy drops the SYN', status: 'open', because: 'a dropped SYN and a vanished host look the same to the proxy', separated_by: 'Hubble drops or a capture at the destination node' }
+
+const gone = ({ lasting, unlisted }: Holder): Rival => ({
+  says: 'the address had lost its owner',
+  status: lasting === null ? 'open' : 'refuted',
+  because: lasting !== null ? `${lasting} had the address before and after` : unlisted ? 'no listed pod has the address; a listing of another moment proves no end' : 'the owner of the address at that time is not known',
+  separated_by: 'who owned the address then (owner-history)',
+})
+
+export function rivals(suffix: Suffix, holder: Holder): Rival[] {
+  switch (suffix) {
+    case 'keepalive-race':
+      return [stop(holder), closedOnPurpose]
+    case 'reset-before-response':
+      return [stop(holder), race]
+    case 'reset-mid-response':
+      return [stop(holder)]
+    case 'connect-timeout':
+    case 'connect-failed':
+      return [policyDrop, gone(holder)]
+    default:
+      return []
+  }
 }
 
 const ADVICE: Partial<Record<Suffix, readonly string[]>> = {
