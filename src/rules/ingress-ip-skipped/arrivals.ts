@@ -19,6 +19,8 @@ export interface Arrival {
   readonly pod: string | null
   readonly node: string | null
   denied: boolean
+  /** It was let in after all: a policy was being regenerated, or the pod's identity was not known yet. */
+  admitted: boolean
   /** The drop reason is a policy's, or is not printed. */
   byPolicy: boolean
   /** SYNs seen; the drop and the policy verdict of one SYN count once. */
@@ -53,13 +55,14 @@ export async function arrivalsOf(store: RuleStore): Promise<Arrival[]> {
       if (t - known.to > ONE_SYN) known.syns++
       known.to = t > known.to ? t : known.to
       known.denied ||= denied
+      known.admitted ||= verdict === 'FORWARDED' || verdict === 'REDIRECTED'
       known.byPolicy ||= byPolicy
       known.places.push(placeOf(r))
       continue
     }
     const a: Arrival = {
       source: r.source as number, from: t, to: t, srcIp: text(r.src_ip), srcPort: r.src_port as number | null, dstIp: text(r.dst_ip), dstPort: r.dst_port as number | null,
-      identity: r.src_identity as bigint, namespace: text(r.dst_namespace), pod: text(r.dst_pod), node: text(r.node), denied, byPolicy, syns: 1, places: [placeOf(r)],
+      identity: r.src_identity as bigint, namespace: text(r.dst_namespace), pod: text(r.dst_pod), node: text(r.node), denied, admitted: verdict === 'FORWARDED' || verdict === 'REDIRECTED', byPolicy, syns: 1, places: [placeOf(r)],
     }
     open.set(key, a)
     out.push(a)

@@ -46,16 +46,26 @@ async function judge(context: RuleContext): Promise<Judgement> {
   const binds = await bindsOf(context.store)
   const places = await nodesOf(context)
   const skips = await skipsOf(context, binds, places)
-  const denied = arrivals.filter(a => isNode(a) && a.denied && a.byPolicy)
   const ingress = arrivals.filter(a => a.identity === INGRESS_IDENTITY)
+  const asNode = arrivals.filter(a => isNode(a) && a.denied && a.byPolicy)
+  const denied = asNode.filter(a => !a.admitted && mayBeIngress(a, ingress, context))
   const left = new Set(denied)
   const skipped = skips.map(s => skippedFinding(s, context, ingress, left))
   const groups = groupBy(left, a => [a.srcIp ?? '', a.dstIp ?? '', a.dstPort ?? '', a.pod ?? ''].join(' '))
   const byFlows = [...groups.values()].map(g => deniedFinding(g, context, ingress))
   const seen = await nodeAddressFindings(context, { binds, ingress, places, skipped: new Set(skips.map(s => s.bind)) })
-  const checked = binds.length + denied.length + ingress.length + seen.checked
+  const checked = binds.length + asNode.length + ingress.length + seen.checked
   return { applies: checked > 0, checked, findings: [...skipped, ...byFlows, ...seen.findings], missing: lacking(context) }
 }
+
+/** Where ingress traffic is seen at all, a pod and port that none of it uses is no backend of the ingress: a host-network client is denied there. */
+function mayBeIngress(a: Arrival, ingress: readonly Arrival[], context: RuleContext): boolean {
+  if (ingress.length === 0 || a.dstIp === null) return true
+  return ingress.some(i => i.dstIp === a.dstIp && i.dstPort === a.dstPort) || failuresAround(a, context).length > 0
+}
+
+const failuresAround = (a: Arrival, context: RuleContext): Failure[] =>
+  a.from === null ? [] : failuresOf(context, a.dstIp, a.dstPort, a.from - context.clockError, a.from + CONNECT_TIMEOUT + context.clockError)
 
 function lacking({ abilities }: RuleContext): Missing[] {
   return abilities.has('ingress-flows') || abilities.has('bind-decisions') ? [] : [abilities.missing('ingress-flows'), abilities.missing('bind-decisions')]
@@ -166,11 +176,14 @@ function skippedFinding(s: Skip, context: RuleContext, ingress: readonly Arrival
   }
 }
 
+/** Verdict and drop of each connection's first SYN, then what repeats them: citations are limited. */
+const firstOfEach = (group: readonly Arrival[]) => [...group.flatMap(a => a.places.slice(0, 2)), ...group.flatMap(a => a.places.slice(2))]
+
 const podName = (a: Arrival | undefined): string => (a?.namespace ? `${a.namespace}/${a.pod}` : (a?.pod ?? ''))
 
 function deniedFinding(group: readonly Arrival[], context: RuleContext, ingress: readonly Arrival[]): DraftFinding {
   const [first] = group as readonly [Arrival, ...Arrival[]]
-  const failures = [...new Set(group.flatMap(a => failuresOf(context, a.dstIp, a.dstPort, a.from === null ? null : a.from - context.clockError, a.from === null ? null : a.from + CONNECT_TIMEOUT + context.clockError)))]
+  const failures = [...new Set(group.flatMap(a => failuresAround(a, context)))]
   const controls = ingress.filter(a => a.dstIp !== null && a.dstIp === first.dstIp && a.dstPort === first.dstPort && !a.denied)
   const signs = signsOf(group, failures.length)
   // Flows alone are never more than possible: a failed connect of the proxy has to be among the signs.
@@ -197,7 +210,7 @@ function deniedFinding(group: readonly Arrival[], context: RuleContext, ingress:
     ongoing: false,
     impact: { ...(failures.length > 0 ? { requests: context.failures.requests, failed: failures.length, reached_client: failures.length } : {}) },
     claims: [
-      { says: words.deniedSays(group), places: group.flatMap(a => a.places) },
+      { says: words.deniedSays(group), places: firstOfEach(group) },
       ...(failures.length > 0 ? [{ says: words.failuresSay(failures.length), places: failures.flatMap(f => f.hops.map(h => h.place)) }] : []),
     ],
     controls: controlsOf(controls),
