@@ -16,7 +16,11 @@ export function run(command) {
   const bin = mkdtempSync(join(tmpdir(), 'wirecase-readme-'))
   try {
     writeFileSync(join(bin, 'wirecase'), `#!/bin/sh\nexec '${process.execPath}' '${at('bin', 'wirecase.js')}' "$@"\n`, { mode: 0o755 })
-    const { stdout, stderr, error } = spawnSync('sh', ['-c', command], { cwd: at(), encoding: 'utf8', env: { ...process.env, PATH: `${bin}:${process.env.PATH}`, NO_COLOR: '1', COLUMNS: '' } })
+    const { stdout, stderr, error } = spawnSync('sh', ['-c', command], {
+      cwd: at(),
+      encoding: 'utf8',
+      env: { ...process.env, PATH: `${bin}:${process.env.PATH}`, NO_COLOR: '1', COLUMNS: '' },
+    })
     if (error || stderr) throw new Error(`${command}: ${error?.message ?? stderr}`)
     return stdout
   } finally {
@@ -25,12 +29,15 @@ export function run(command) {
 }
 
 /** The text with the outputs of its examples, and with the table of formats, as they are now. */
-export const withOutputs = text =>
-  text.replace(FENCE, (_, command) => `\`\`\`console\n$ ${command}\n${run(command)}\`\`\``).replace(FORMATS, (_, head) => head + formatsTable())
+export const withOutputs = text => text.replace(FENCE, (_, command) => `\`\`\`console\n$ ${command}\n${run(command)}\`\`\``).replace(FORMATS, (_, head) => head + formatsTable())
 
 /** One row a format, from `wirecase formats`. */
 function formatsTable() {
-  const ids = run('wirecase formats').trim().split('\n').slice(1).map(l => l.split(/\s{2,}/)[0])
+  const ids = run('wirecase formats')
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map(l => l.split(/\s{2,}/)[0])
   return ids
     .map(id => {
       const lines = run(`wirecase formats ${id}`).trim().split('\n')

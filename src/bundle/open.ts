@@ -1,10 +1,9 @@
 /** From the user's paths to the members of the bundle, in the byte order of their canonical paths. */
-import { createReadStream, createWriteStream } from 'node:fs'
-import { lstat, open, readdir, realpath, stat } from 'node:fs/promises'
-import { once } from 'node:events'
+import { createReadStream, type Dirent, type Stats } from 'node:fs'
+import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { createGunzip } from 'node:zlib'
 import { limits } from '../limits.js'
+import { gunzipped, isGzip, type Raw } from './gunzip.js'
 import { BundleProblem, type Member, UnreadablePath } from './member.js'
 
 export interface Bundle {
@@ -36,24 +35,26 @@ export async function openBundle(paths: readonly string[], stdin: Stdin | null):
   const base = commonFolder(named.map((p, i) => (kinds[i]?.isDirectory() ? p : dirname(p))))
   const found = new Map<string, Found>()
   const skipped: { path: string; why: string }[] = []
+  const roots = await Promise.all(named.filter((_, i) => kinds[i]?.isDirectory()).map(p => realpath(p)))
   for (const [i, path] of named.entries()) {
-    if (kinds[i]?.isDirectory()) await walk(path, base, found, skipped)
-    else found.set(path, { file: path, path: label(base, path) })
+    if (kinds[i]?.isDirectory()) await walk(path, { base, roots, found, skipped })
+    else if (kinds[i]?.isFile()) found.set(path, { file: path, path: label(base, path) })
+    else throw new UnreadablePath(path, 'not a file or folder')
   }
   const members: Member[] = []
   for (const f of found.values()) {
     await readable(f.file)
-    members.push({ path: f.path, bytes: () => decompressed(createReadStream(f.file, { highWaterMark: limits.block })) })
+    members.push({ path: f.path, bytes: () => decompressed(fileBytes(f.file)) })
   }
   if (paths.includes('-')) {
     if (!stdin) throw new UnreadablePath('-', 'there is no standard input')
-    members.push(await spool(stdin))
+    members.push(await spool(stdin, members.some(m => m.path === 'stdin') ? '-' : 'stdin'))
   }
   members.sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)))
   return { members, skipped: skipped.sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path))), base }
 }
 
-async function statOf(path: string) {
+async function statOf(path: string): Promise<Stats> {
   try {
     return await stat(path)
   } catch (e) {
@@ -74,8 +75,16 @@ function reasonOf(e: unknown): string {
   return code === 'ENOENT' ? 'no such file or folder' : code === 'EACCES' ? 'permission denied' : String(code ?? e)
 }
 
-async function walk(folder: string, base: string, found: Map<string, Found>, skipped: { path: string; why: string }[]): Promise<void> {
-  let entries: import('node:fs').Dirent[]
+interface Walk {
+  readonly base: string
+  /** The folders that are walked, without links. */
+  readonly roots: readonly string[]
+  readonly found: Map<string, Found>
+  readonly skipped: { path: string; why: string }[]
+}
+
+async function walk(folder: string, w: Walk): Promise<void> {
+  let entries: Dirent[]
   try {
     entries = await readdir(folder, { withFileTypes: true })
   } catch (e) {
@@ -84,23 +93,33 @@ async function walk(folder: string, base: string, found: Map<string, Found>, ski
   entries.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)))
   for (const e of entries) {
     const path = join(folder, e.name)
-    if (e.isDirectory()) await walk(path, base, found, skipped)
-    else if (e.isFile()) found.set(path, { file: path, path: label(base, path) })
-    else if (e.isSymbolicLink()) await link(path, base, skipped)
-    else skipped.push({ path: label(base, path), why: 'not a file' })
-    if (found.size > limits.members) throw new UnreadablePath(folder, `more than ${limits.members} files`)
+    if (e.name.includes('\ufffd') && !(await exists(path))) w.skipped.push({ path: label(w.base, path), why: 'a name that is not UTF-8' })
+    else if (e.isDirectory()) await walk(path, w)
+    else if (e.isFile()) w.found.set(path, { file: path, path: label(w.base, path) })
+    else if (e.isSymbolicLink()) await link(path, w)
+    else w.skipped.push({ path: label(w.base, path), why: 'not a file' })
+    if (w.found.size > limits.members) throw new UnreadablePath(folder, `more than ${limits.members} files`)
   }
 }
 
-/** A link counts where it leads to a file below the same folder; others are passed over and said. */
-async function link(path: string, base: string, skipped: { path: string; why: string }[]): Promise<void> {
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A link counts where it leads to a file below a folder that is walked; others are passed over and said. */
+async function link(path: string, w: Walk): Promise<void> {
   try {
     const target = await realpath(path)
-    const inside = !relative(await realpath(base), target).startsWith('..')
+    const inside = w.roots.some(root => target.startsWith(root.endsWith(sep) ? root : root + sep))
     if (inside && (await lstat(target)).isFile()) return // the target itself is walked
-    skipped.push({ path: label(base, path), why: 'a link that leads out of the bundle' })
+    w.skipped.push({ path: label(w.base, path), why: inside ? 'a link to what is no file' : 'a link that leads out of the bundle' })
   } catch {
-    skipped.push({ path: label(base, path), why: 'a link that leads nowhere' })
+    w.skipped.push({ path: label(w.base, path), why: 'a link that leads nowhere' })
   }
 }
 
@@ -119,94 +138,61 @@ function commonFolder(folders: readonly string[]): string {
   return parts.join(sep) || sep
 }
 
-const isGzip = (b: Buffer): boolean => b.length > 2 && b[0] === 0x1f && b[1] === 0x8b && b[2] === 8
-
-/** Passes bytes through, gunzipped where they are gzip. Sizes are counted in the stream: zlib's own limit does not hold for streams. */
-async function* decompressed(raw: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const chunks = raw[Symbol.asyncIterator]()
-  let first = await chunks.next()
-  let head: Buffer = first.done ? Buffer.alloc(0) : first.value
-  while (!first.done && head.length < 3) {
-    first = await chunks.next()
-    if (!first.done) head = Buffer.concat([head, first.value])
-  }
-  const all = (async function* () {
-    yield head
-    for (let c = await chunks.next(); !c.done; c = await chunks.next()) yield c.value as Buffer
-  })()
-  if (!isGzip(head)) {
-    let total = 0
-    for await (const chunk of all) {
-      total += chunk.length
-      if (total > limits.member) throw new BundleProblem('limit', `more than ${limits.member} bytes`)
-      yield chunk
-    }
-    return
-  }
-  yield* gunzipped(all)
-}
-
-async function* gunzipped(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const gunzip = createGunzip({ chunkSize: 256 * 1024 })
-  let read = 0
-  let failed: unknown = null
-  const feed = (async () => {
-    for await (const chunk of packed) {
-      read += chunk.length
-      if (gunzip.destroyed) return
-      if (!gunzip.write(chunk)) await Promise.race([once(gunzip, 'drain'), once(gunzip, 'close')])
-    }
-    gunzip.end()
-  })().catch(e => {
-    failed = e
-    gunzip.destroy()
-  })
+/** Passes bytes through, gunzipped where they are gzip. */
+async function* decompressed(raw: Raw): AsyncGenerator<Buffer> {
+  let head: Buffer | null = Buffer.alloc(0)
   let total = 0
-  try {
-    for await (const chunk of gunzip as AsyncIterable<Buffer>) {
-      total += chunk.length
-      if (total > limits.member) throw new BundleProblem('limit', `decompresses to more than ${limits.member} bytes`)
-      if (total > 1024 * 1024 && total > read * limits.ratio) throw new BundleProblem('limit', `decompresses to more than ${limits.ratio} times its size`)
+  for await (const chunk of raw()) {
+    total += chunk.length
+    if (total > limits.member) throw new BundleProblem('limit', `more than ${limits.member} bytes`)
+    if (head === null) {
       yield chunk
+      continue
     }
-  } catch (e) {
-    if (e instanceof BundleProblem) throw e
-    const code = (e as NodeJS.ErrnoException).code
-    throw code === 'Z_BUF_ERROR' ? new BundleProblem('truncated', 'the gzip stream ends before its end') : new BundleProblem('bad-compression', `the gzip stream is damaged (${code ?? String(e)})`)
-  } finally {
-    gunzip.destroy()
-    await feed
+    head = Buffer.concat([head, chunk])
+    if (isGzip(head)) break
+    if (head.length < 3) continue
+    yield head
+    head = null
   }
-  if (failed) throw failed
+  if (head !== null && isGzip(head)) yield* gunzipped(raw)
+  else if (head !== null && head.length > 0) yield head
 }
+
+/** The bytes of a file. A disk that fails, or a file that goes away while it is read, ends it as a cut does. */
+const fileBytes = (file: string): Raw =>
+  async function* () {
+    try {
+      yield* createReadStream(file, { highWaterMark: limits.block }) as AsyncIterable<Buffer>
+    } catch (e) {
+      throw new BundleProblem('truncated', `reading stopped: ${reasonOf(e)}`)
+    }
+  }
 
 /** Standard input can be read once: it is held in memory up to `limits.spool`, beyond that in one private file. */
-async function spool(stdin: Stdin): Promise<Member> {
+async function spool(stdin: Stdin, path: string): Promise<Member> {
   const held: Buffer[] = []
   let size = 0
-  let file: ReturnType<typeof createWriteStream> | null = null
-  for await (const chunk of stdin.stream as AsyncIterable<Buffer | string>) {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-    size += bytes.length
-    if (!file && size > limits.spool) {
-      file = createWriteStream(stdin.spoolFile, { mode: 0o600 })
-      for (const h of held.splice(0)) file.write(h)
+  let file: FileHandle | null = null
+  try {
+    for await (const chunk of stdin.stream as AsyncIterable<Buffer | string>) {
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+      size += bytes.length
+      if (!file && size > limits.spool) {
+        file = await open(stdin.spoolFile, 'wx', 0o600)
+        for (const h of held.splice(0)) await file.write(h)
+      }
+      if (file) await file.write(bytes)
+      else held.push(bytes)
+      if (size > limits.member) break
     }
-    if (!file) held.push(bytes)
-    else if (!file.write(bytes)) await once(file, 'drain')
+  } finally {
+    await file?.close()
   }
-  if (file) {
-    file.end()
-    await once(file, 'finish')
-    return { path: 'stdin', bytes: () => decompressed(createReadStream(stdin.spoolFile, { highWaterMark: limits.block })) }
-  }
-  return {
-    path: 'stdin',
-    bytes: () =>
-      decompressed(
-        (async function* () {
-          yield* held
-        })(),
-      ),
-  }
+  const raw: Raw = file
+    ? fileBytes(stdin.spoolFile)
+    : async function* () {
+        yield* held
+      }
+  return { path, bytes: () => decompressed(raw) }
 }

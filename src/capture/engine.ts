@@ -7,7 +7,6 @@ import { GivenUp } from './given-up.js'
 import { KEEPALIVE, NEW_PAYLOAD, PROBE, RETRANSMISSION } from './half.js'
 import { serverName } from './hello.js'
 import { isError } from './icmp-text.js'
-import { IPV4_WORD } from './address.js'
 import { ACK, ARP, FIN, ICMP, instantOf, Packet, RST, SYN, TCP } from './packet.js'
 import { type Kind, Rows, spanOf } from './rows.js'
 import { Session } from './session.js'
@@ -121,7 +120,7 @@ export class Engine {
   private segment(p: Packet): void {
     let s = this.table.find(p)
     let fromLow = this.table.fromLow
-    if (s !== null && s.isOver(p, fromLow ? s.low : s.high)) {
+    if (s?.isOver(p, fromLow ? s.low : s.high)) {
       this.close(s, p)
       s = null
     }
@@ -175,7 +174,7 @@ export class Engine {
     if (!spare.closed) {
       spare.giveUp()
       this.givenUp.add(spare)
-      this.remark('limit', `more than ${limits.sessions} sessions at a time: the longest idle one is cut in two`, p)
+      this.remark('limit', `more sessions at a time than are followed (${limits.sessions}): the longest idle one is cut in two`, p)
     }
     this.close(spare, p)
   }
@@ -193,7 +192,7 @@ export class Engine {
   private icmp(p: Packet): void {
     if (this.duplicates.seen(WHO_ICMP, p)) return
     const q = this.quoted
-    if (q.what === TCP && isError(p, p.src2 === IPV4_WORD)) {
+    if (q.what === TCP && isError(p)) {
       const s = this.table.find(q)
       if (s !== null) s.fail(this.table.fromLow ? s.low : s.high)
     }

@@ -19,23 +19,25 @@ interface Stub {
 
 /** Open sessions that were given up for room, the newest of them: what goes on later is joined to them by addresses, ports and sequence. */
 export class GivenUp {
-  private readonly stubs = new Map<string, Stub>()
+  /** Two generations: dropping the older at once is cheap, where dropping the oldest entry of a map is not. */
+  private young = new Map<string, Stub>()
+  private old = new Map<string, Stub>()
 
   add(s: Session): void {
+    if (this.young.size >= limits.sessions / 2) {
+      this.old = this.young
+      this.young = new Map()
+    }
     const { clientIsLow, synSec, synNano, establishedSec, establishedNano } = s
-    this.stubs.set(keyOf(s), { clientIsLow, synSec, synNano, establishedSec, establishedNano, low: s.low.next, high: s.high.next })
-    if (this.stubs.size <= limits.sessions) return
-    const oldest = this.stubs.keys().next()
-    if (!oldest.done) this.stubs.delete(oldest.value)
+    this.young.set(keyOf(s), { clientIsLow, synSec, synNano, establishedSec, establishedNano, low: s.low.next, high: s.high.next })
   }
 
   /** Lets a new session that begins with `p` go on with an earlier one that it fits. */
   resume(s: Session, p: Packet, from: Half): void {
-    if (this.stubs.size === 0) return
+    if (this.young.size === 0) return
     const key = keyOf(s)
-    const stub = this.stubs.get(key)
+    const stub = this.young.get(key) ?? this.old.get(key)
     if (!stub) return
-    this.stubs.delete(key)
     const next = from === s.low ? stub.low : stub.high
     if (next !== null && Math.abs((p.seq - next) | 0) < REACH) s.resume(stub)
   }

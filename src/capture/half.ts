@@ -3,7 +3,7 @@ import { Sent } from './sent.js'
 import type { Sighting, Sightings } from './sighting.js'
 
 /** What a segment is, seen against what its side has sent before. */
-export const ORDINARY = 0
+const ORDINARY = 0
 /** It brought payload that had not been seen. */
 export const NEW_PAYLOAD = 1
 export const RETRANSMISSION = 2
@@ -34,6 +34,8 @@ export class Half {
   letters = 0
   /** The last segment with payload that was new. */
   last: Sighting | null = null
+  /** The other side acknowledged bytes of it before the capture showed a packet of it. */
+  private heard = false
   /** Bytes that were missing when later ones came: the capture lacks them. */
   gaps = 0
 
@@ -51,7 +53,7 @@ export class Half {
     this.lastSec = p.sec
     this.lastNano = p.nano
     const verdict = p.flags & RST ? ORDINARY : this.judge(p, peer, sightings)
-    if (p.flags & ACK) peer.acknowledge(p.ack, sightings)
+    if (p.flags & ACK) peer.acknowledge(p.ack, this, sightings)
     if (!(p.flags & RST)) this.window = p.window
     return verdict
   }
@@ -110,12 +112,13 @@ export class Half {
     return NEW_PAYLOAD
   }
 
-  /** The other side has all bytes before `ack`. */
-  private acknowledge(ack: number, sightings: Sightings): void {
+  /** The other side, `peer`, has all bytes before `ack`. */
+  private acknowledge(ack: number, peer: Half, sightings: Sightings): void {
     const ahead = this.known ? (ack - this.sent.next) | 0 : 0
     // Of bytes that were never sent, or as good as: not about this connection.
     if (ahead > FAR || ahead < -FAR) return
     if (this.ackKnown && ((ack - this.acked) | 0) <= 0) return
+    if (this.packets === 0 && (this.ackKnown || peer.isn !== null)) this.heard = true
     this.ackKnown = true
     this.acked = ack
     while (this.head !== null && ((this.head.end - ack) | 0) <= 0) this.drop(this.head, sightings)
@@ -129,9 +132,12 @@ export class Half {
     if (s !== this.last) sightings.give(s)
   }
 
-  /** The segment that first carried the first byte that was never acknowledged, or null. */
-  get unacknowledged(): Sighting | null {
-    return this.head
+  /**
+   * The segment that first carried the first byte that was never acknowledged, or null. A capture of one direction cannot
+   * tell: `peer` lives if what it sent is acknowledged, though no packet of it is there.
+   */
+  unacknowledged(peer: Half): Sighting | null {
+    return peer.packets === 0 && peer.heard ? null : this.head
   }
 
   /** Whether a SYN with this number is the one that it began with: seen, or known from its acknowledgement. */

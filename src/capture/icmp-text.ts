@@ -24,10 +24,11 @@ const V6_UNREACHABLE: Readonly<Record<number, string>> = {
 }
 
 /** Whether the message says that the quoted packet did not arrive. A redirect does not. */
-export const isError = (p: Packet, v4: boolean): boolean => !(v4 && p.flags >> 8 === 5)
+export const isError = (p: Packet): boolean => !(p.isIpv4 && p.flags >> 8 === 5)
 
 /** What the message says, and about which segment: `host unreachable, about TCP 10.0.0.1:80 > 10.0.0.2:8080`. */
-export function icmpText(p: Packet, quoted: Packet, v4: boolean): string {
+export function icmpText(p: Packet, quoted: Packet): string {
+  const v4 = p.isIpv4
   const type = p.flags >> 8
   const code = p.flags & 255
   const named = type === (v4 ? 3 : 1) ? (v4 ? V4_UNREACHABLE : V6_UNREACHABLE)[code] : undefined

@@ -1,8 +1,8 @@
 import type { Instant } from '../model/instant.js'
-import { addressText } from './address.js'
+import { addressText, IPV4_WORD } from './address.js'
 
 /** What a frame holds that matters here. */
-export const OTHER = 0
+const OTHER = 0
 export const TCP = 1
 export const ICMP = 2
 export const ARP = 3
@@ -120,6 +120,10 @@ export class Packet {
 
   has(bytes: number): boolean {
     return this.at + bytes <= this.end
+  }
+
+  get isIpv4(): boolean {
+    return this.src0 === 0 && this.src1 === 0 && this.src2 === IPV4_WORD
   }
 
   srcText(): string {

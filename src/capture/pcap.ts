@@ -26,6 +26,8 @@ const exoticName = (magic: number): string | null => EXOTIC.find(([m]) => m === 
 /** Whether the file begins like one of libpcap's, readable or not. */
 export const isPcap = (head: Buffer): boolean => head.length >= 4 && (SUPPORTED.has(u32(head, 0)) || exoticName(u32(head, 0)) !== null)
 
+/** No packet is longer on the wire, segmentation offload included. */
+const LONGEST_ON_WIRE = 16 * 1024 * 1024
 /** Records further apart than this do not follow each other, when looking for the next one after damage. Seconds. */
 const NEIGHBOURS = 7 * 86_400
 
@@ -117,7 +119,7 @@ export class PcapReader extends RecordReader {
     const little = this.little
     const captured = u32in(b, at + 8, little)
     const original = u32in(b, at + 12, little)
-    if (captured === 0 || captured > limits.packet || captured > original || original > limits.pcapngBlock) return NOT_HERE
+    if (captured === 0 || captured > limits.packet || captured > original || original > LONGEST_ON_WIRE) return NOT_HERE
     if (u32in(b, at + 4, little) >= (this.nanoseconds ? 1e9 : 1e6)) return NOT_HERE
     if (this.lastSec >= 0 && Math.abs(u32in(b, at, little) - this.lastSec) > NEIGHBOURS) return NOT_HERE
     return RECORD_HEADER + captured

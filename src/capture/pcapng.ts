@@ -109,7 +109,8 @@ export class PcapngReader extends RecordReader {
     const isOld = u32in(b, at, little) === BLOCK.oldPacket
     const number = isOld ? u16in(b, at + 8, little) : u32in(b, at + 8, little)
     const i = this.interfaces[number]
-    if (this.version !== null || !i) return this.badFrame(this.version === null ? `a packet of interface ${number}, which no block describes` : `a packet in a section of version ${this.version}`, at, size)
+    if (this.version !== null || !i)
+      return this.badFrame(this.version === null ? `a packet of interface ${number}, which no block describes` : `a packet in a section of version ${this.version}`, at, size)
     const captured = u32in(b, at + 20, little)
     if (captured > size - PACKET_HEADER - 4) return this.badFrame('a packet longer than its block', at, size)
     if (captured > limits.packet) return this.badFrame('a packet longer than is read', at, size, 'limit')

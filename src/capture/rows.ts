@@ -1,10 +1,10 @@
 /** Writes what the engine found: rows of the tables `packet` and `session`. */
 import type { Sink } from '../model/sink.js'
 import type { Span } from '../model/span.js'
-import { addressText, hardwareText } from './address.js'
+import { addressText, hardwareText, IPV4_WORD } from './address.js'
 import type { Half } from './half.js'
 import { icmpText } from './icmp-text.js'
-import { instantOf, type Packet, TCP } from './packet.js'
+import { ACK, instantOf, type Packet, TCP } from './packet.js'
 import type { Session } from './session.js'
 import type { Sighting } from './sighting.js'
 
@@ -53,7 +53,7 @@ export class Rows {
     row.dst_port(port(p.dstPort))
     row.protocol('TCP')
     row.seq(number32(p.seq))
-    row.ack(p.flags & 0x10 ? number32(p.ack) : null)
+    row.ack(p.flags & ACK ? number32(p.ack) : null)
     row.tcp_flags(flagTexts[p.flags] ?? null)
     row.length(p.payload)
     row.kind(kind)
@@ -63,22 +63,21 @@ export class Rows {
   /** The frame at hand, an ICMP error about what `quoted` holds. */
   icmp(p: Packet, quoted: Packet): void {
     const row = this.sink.packet
-    const v4 = p.src2 === 0xffff && p.src0 === 0 && p.src1 === 0
     row.begin(instantOf(p.sec, p.nano))
     row.src_ip(p.srcText())
     row.dst_ip(p.dstText())
-    row.protocol(v4 ? 'ICMPv4' : 'ICMPv6')
+    row.protocol(p.isIpv4 ? 'ICMPv4' : 'ICMPv6')
     row.seq(quoted.what === TCP ? number32(quoted.seq) : null)
     row.length(p.payload)
     row.kind('icmp')
-    row.detail(detailOf(p, icmpText(p, quoted, v4)))
+    row.detail(detailOf(p, icmpText(p, quoted)))
   }
 
   arp(p: Packet): void {
     const row = this.sink.packet
     row.begin(instantOf(p.sec, p.nano))
-    row.src_ip(addressText(0, 0, 0xffff, p.seq))
-    row.dst_ip(addressText(0, 0, 0xffff, p.ack))
+    row.src_ip(addressText(0, 0, IPV4_WORD, p.seq))
+    row.dst_ip(addressText(0, 0, IPV4_WORD, p.ack))
     row.protocol('ARP')
     row.kind('arp')
     row.detail(detailOf(p, p.flags === 1 ? 'who-has' : p.flags === 2 ? `is-at ${hardwareText(p.bytes.subarray(p.payloadAt, p.payloadAt + 6))}` : `operation ${p.flags}`))
@@ -96,7 +95,7 @@ export class Rows {
       const [from, to] = half === s.low ? [low, high] : [high, low]
       const [fromPort, toPort] = half === s.low ? [s.lowPort, s.highPort] : [s.highPort, s.lowPort]
       const ends: Ends = { from, fromPort: port(fromPort), to, toPort: port(toPort), session: row }
-      const lost = half.unacknowledged
+      const lost = half.unacknowledged(half === s.low ? s.high : s.low)
       if (lost !== null && !lost.shown && lost !== half.last) this.sighting(lost, ends, null, 'its first byte was never acknowledged')
       if (half.last !== null && !half.last.shown) this.sighting(half.last, ends, 'last', half.last === lost ? 'its first byte was never acknowledged' : null)
     }
@@ -123,8 +122,8 @@ export class Rows {
     row.server_packets(v.packets)
     row.client_retransmissions(c.retransmissions)
     row.server_retransmissions(v.retransmissions)
-    row.t_client_unacked(firstUnacknowledged(c))
-    row.t_server_unacked(firstUnacknowledged(v))
+    row.t_client_unacked(firstUnacknowledged(c, v))
+    row.t_server_unacked(firstUnacknowledged(v, c))
     row.keepalive_probes(s.keepalives)
     row.zero_windows(s.zeroWindows)
     row.icmp_errors(s.icmpErrors)
@@ -146,7 +145,7 @@ export class Rows {
     row.dst_port(ends.toPort)
     row.protocol('TCP')
     row.seq(number32(s.seq))
-    row.ack(s.flags & 0x10 ? number32(s.ack) : null)
+    row.ack(s.flags & ACK ? number32(s.ack) : null)
     row.tcp_flags(flagTexts[s.flags] ?? null)
     row.length(s.payload)
     row.kind(kind)
@@ -165,7 +164,11 @@ interface Ends {
 
 const nanoseconds = (sec: number, nano: number): bigint | null => instantOf(sec, nano)?.ns ?? null
 const lastOf = (h: Half): bigint | null => nanoseconds(h.lastSec, h.lastNano)
-const firstUnacknowledged = (h: Half): bigint | null => (h.unacknowledged ? nanoseconds(h.unacknowledged.sec, h.unacknowledged.nano) : null)
+
+function firstUnacknowledged(h: Half, peer: Half): bigint | null {
+  const first = h.unacknowledged(peer)
+  return first ? nanoseconds(first.sec, first.nano) : null
+}
 
 const DIRECTIONS = ['In', 'B', 'M', 'P', 'Out']
 

@@ -124,7 +124,7 @@ export class Session {
     this.note('R', from, isClient)
     const to = from === this.low ? this.high : this.low
     // After a close from both sides it is a farewell, unless it answers payload that was not taken.
-    if (this.ended === 'rst' || this.ended === 'refused' || (this.closed && to.unacknowledged === null)) return
+    if (this.ended === 'rst' || this.ended === 'refused' || (this.closed && to.unacknowledged(from) === null)) return
     const refused = !isClient && from.isn === null && this.client.isn !== null && this.client.bytes === 0
     this.ended = refused ? 'refused' : 'rst'
     this.endedByClient = isClient

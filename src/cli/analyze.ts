@@ -110,4 +110,3 @@ export function exitCode(report: Report, options: { failOn: Severity | 'none'; m
   const damaged = report.problems.some(p => DAMAGE.has(p.kind))
   return lacking || damaged ? EXIT.incomplete : EXIT.ok
 }
-

@@ -22,7 +22,7 @@ export function reading(command: Command): Command {
   return command
     .option('--zone <source=zone>', 'zone of times printed without one, e.g. node.pcap.txt=+02:00; * for all sources (repeatable)', many)
     .option('--clock-error <duration>', 'how far apart the clocks of two sources may be', '2s')
-    .option('--access-log-format <string>', "an access-log format as configured, or PATTERN=STRING for some files only (repeatable)", many)
+    .option('--access-log-format <string>', 'an access-log format as configured, or PATTERN=STRING for some files only (repeatable)', many)
 }
 
 /** The reading options as the pipeline takes them. Throws `UsageError`. */
@@ -40,7 +40,15 @@ export async function loadPaths(paths: readonly string[], options: ReadingOption
   const bundle = await openBundle(paths, stdinFor(paths))
   const bar = progress()
   try {
-    return await judge(bundle, { ...readingOptions(options), only: null, from: null, to: null, file: join(privateFolder(), 'store.duckdb'), spillFolder: privateFolder(), onProgress: bar.at })
+    return await judge(bundle, {
+      ...readingOptions(options),
+      only: null,
+      from: null,
+      to: null,
+      file: join(privateFolder(), 'store.duckdb'),
+      spillFolder: privateFolder(),
+      onProgress: bar.at,
+    })
   } finally {
     bar.stop()
   }
@@ -64,7 +72,7 @@ function zoneOf(value: string): readonly [string, number] {
 const UNITS: Record<string, number> = { ns: 1, us: 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9 }
 
 /** Nanoseconds of `2s`, `500ms`, `1.5m`. */
-export function durationOf(text: string, option: string): bigint {
+function durationOf(text: string, option: string): bigint {
   const m = /^(\d+(?:\.\d+)?)(ns|us|ms|s|m|h)$/.exec(text)
   if (!m) throw new UsageError(`${option} ${text}: not a duration`, 'write e.g. 500ms, 2s or 1m')
   return BigInt(Math.round(Number(m[1]) * (UNITS[m[2] as string] as number)))

@@ -15,7 +15,10 @@ export function progress(): Progress {
     at: (done, of, path) => {
       if (!bar && performance.now() - begun < 500) return
       if (!bar) {
-        bar = new cliProgress.SingleBar({ format: 'reading {bar} {value}/{total} {path}', stream: process.stderr, clearOnComplete: true, hideCursor: true }, cliProgress.Presets.shades_classic)
+        bar = new cliProgress.SingleBar(
+          { format: 'reading {bar} {value}/{total} {path}', stream: process.stderr, clearOnComplete: true, hideCursor: true },
+          cliProgress.Presets.shades_classic,
+        )
         bar.start(of, done, { path: '' })
       }
       // biome-ignore lint/suspicious/noControlCharactersInRegex: a file name must not control the terminal

@@ -13,7 +13,13 @@ export function rulesCommand(program: Command): void {
     .description('list the rules, or say what one of them checks and needs')
     .argument('[code]', 'e.g. WC102')
     .action(async (code: string | undefined) => {
-      if (code === undefined) return write(table(['rule', 'name', 'invariant'], rules.map(r => [r.code, r.name, r.invariant])))
+      if (code === undefined)
+        return write(
+          table(
+            ['rule', 'name', 'invariant'],
+            rules.map(r => [r.code, r.name, r.invariant]),
+          ),
+        )
       const rule = rules.find(r => r.code === code.toUpperCase())
       if (!rule) throw new UsageError(`${code}: no such rule`, `one of ${rules.map(r => r.code).join(', ')}`)
       return write(described(rule))
@@ -21,7 +27,12 @@ export function rulesCommand(program: Command): void {
 }
 
 function described(rule: Rule): string {
-  const needs = (ids: readonly (keyof typeof capabilities)[]): string[] => ids.flatMap(id => [`  ${id}: ${capabilities[id].title}`, `    from ${capabilities[id].formats.join(', ')}`, `    collect (${capabilities[id].when}): ${capabilities[id].collect}`])
+  const needs = (ids: readonly (keyof typeof capabilities)[]): string[] =>
+    ids.flatMap(id => [
+      `  ${id}: ${capabilities[id].title}`,
+      `    from ${capabilities[id].formats.join(', ')}`,
+      `    collect (${capabilities[id].when}): ${capabilities[id].collect}`,
+    ])
   return `${[
     `${rule.code} ${rule.name}`,
     rule.invariant,

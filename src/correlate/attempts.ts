@@ -48,15 +48,15 @@ export class Attempts {
 
   /** Without ids: the one that was reset when the record ended, on its way to the same address, or at an unknown one. */
   takeNear(r: RequestRecord): StreamJoin[] {
-    if (r.end === null || r.kind !== 'http') return []
     const { end } = r
+    if (end === null) return []
     let best: StreamJoin | null = null
     let least: bigint | null = null
     for (let i = this.firstAt(end - SAME_END); i < this.byTime.length; i++) {
       const s = this.byTime[i] as StreamFailure
       const t = s.t as bigint
       if (t > end + SAME_END) break
-      if (!this.left.has(s) || s.healed || !sameReason(r, s) || (s.requestId !== null && r.requestId !== null)) continue
+      if (!this.left.has(s) || s.healed || !sameReason(r, s) || (s.streamId === '') !== (r.kind === 'tcp') || (s.requestId !== null && r.requestId !== null)) continue
       const by = !s.remote?.ip ? 'time' : s.remote.ip === r.upstreamIp && s.remote.port === r.upstreamPort ? 'address' : null
       const distance = t > end ? t - end : end - t
       if (by === null || (least !== null && distance >= least)) continue
@@ -87,7 +87,9 @@ export class Attempts {
 
   private sameConnection(r: RequestRecord): StreamJoin[] {
     if (r.connectionId === null || r.start === null || r.end === null) return []
-    return (this.byConnection.get(r.connectionId) ?? []).filter(s => s.t !== null && within(s.t, r, ROUNDED) && !(s.requestId !== null && r.requestId !== null) && mayGoTo(s, r)).map(stream => ({ stream, by: 'connection-id' }))
+    return (this.byConnection.get(r.connectionId) ?? [])
+      .filter(s => s.t !== null && within(s.t, r, ROUNDED) && (s.streamId === '') === (r.kind === 'tcp') && !(s.requestId !== null && r.requestId !== null) && mayGoTo(s, r))
+      .map(stream => ({ stream, by: 'connection-id' }))
   }
 
   /** Where attempts at or after an instant begin. */
@@ -113,6 +115,8 @@ function add<K>(map: Map<K, StreamFailure[]>, key: K | null, s: StreamFailure): 
 const within = (t: bigint | null, r: RequestRecord, slack: bigint): boolean => t === null || ((r.start === null || t >= r.start - slack) && (r.end === null || t <= r.end + slack))
 
 /** Two proxies may have the same connection id at the same time: the address that they tried tells them apart. */
-const mayGoTo = (s: StreamFailure, r: RequestRecord): boolean => !s.remote?.ip || r.upstreamIp === null || s.healed || (s.remote.ip === r.upstreamIp && s.remote.port === r.upstreamPort)
+const mayGoTo = (s: StreamFailure, r: RequestRecord): boolean =>
+  !s.remote?.ip || r.upstreamIp === null || s.healed || (s.remote.ip === r.upstreamIp && s.remote.port === r.upstreamPort)
 
-const sameReason = (r: RequestRecord, s: StreamFailure): boolean => r.details === null || r.details.replaceAll('_', ' ').includes(s.reason) || (s.reason === 'upstream timeout' && r.flags.includes('UT'))
+const sameReason = (r: RequestRecord, s: StreamFailure): boolean =>
+  r.details === null || r.details.replaceAll('_', ' ').includes(s.reason) || (s.reason === 'upstream timeout' && r.flags.includes('UT'))

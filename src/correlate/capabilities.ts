@@ -22,7 +22,22 @@ const word = (text: string): string => `(SELECT id FROM raw.dictionary WHERE val
 const words = (...texts: string[]): string => `(SELECT id FROM raw.dictionary WHERE value IN (${texts.map(t => `'${t}'`).join(', ')}))`
 
 /** Facts that tell when an instance stopped, was told to, or died. */
-export const STOPS = ['killed', 'stopping', 'exited', 'crashed', 'terminating', 'terminated', 'evicted', 'deleted', 'container-exited', 'sandbox-gone', 'signalled', 'OOMKilled', 'destroyed', 'stopped'] as const
+const STOPS = [
+  'killed',
+  'stopping',
+  'exited',
+  'crashed',
+  'terminating',
+  'terminated',
+  'evicted',
+  'deleted',
+  'container-exited',
+  'sandbox-gone',
+  'signalled',
+  'OOMKilled',
+  'destroyed',
+  'stopped',
+] as const
 
 export const capabilities = {
   'ingress-flows': {
@@ -31,7 +46,8 @@ export const capabilities = {
     test: `SELECT count(*) > 0 AS there FROM raw.flow WHERE direction = ${word('INGRESS')} AND src_identity IS NOT NULL`,
     why: 'only flows seen at the destination node show the identity under which a connection arrives',
     when: 'next-time',
-    collect: 'kubectl -n kube-system exec ds/cilium -c cilium-agent -- hubble observe --since {since} --until {until} --traffic-direction ingress --last 100000 -o jsonpb > flows.json',
+    collect:
+      'kubectl -n kube-system exec ds/cilium -c cilium-agent -- hubble observe --since {since} --until {until} --traffic-direction ingress --last 100000 -o jsonpb > flows.json',
   },
   'bind-decisions': {
     title: "the proxy's trace of which source address it binds",
@@ -39,7 +55,8 @@ export const capabilities = {
     test: `SELECT count(*) > 0 AS there FROM raw.proxy_line WHERE template IN ${words('Skipping restore of local address on socket: {} - destination is local {}', 'Restoring local address (original source) on socket: {} ({} -> {})')}`,
     why: 'only the trace of the filter logger shows whether the ingress address was skipped, and for which destination',
     when: 'next-time',
-    collect: 'kubectl -n kube-system exec ds/cilium-envoy -- cilium-envoy-admin POST "/logging?paths=filter:trace,pool:debug,connection:debug,client:debug,router:debug" && kubectl -n kube-system logs -f ds/cilium-envoy > cilium-envoy.log',
+    collect:
+      'kubectl -n kube-system exec ds/cilium-envoy -- cilium-envoy-admin POST "/logging?paths=filter:trace,pool:debug,connection:debug,client:debug,router:debug" && kubectl -n kube-system logs -f ds/cilium-envoy > cilium-envoy.log',
   },
   'owner-history': {
     title: 'who owned each pod address, and when it changed hands',
@@ -47,7 +64,8 @@ export const capabilities = {
     test: `SELECT count(*) > 0 AS there FROM raw.owner WHERE t_from IS NOT NULL OR t_to IS NOT NULL`,
     why: 'whether an address changed its owner while a connection to it lived cannot be known without it',
     when: 'now',
-    collect: "ssh {node} sudo cat /var/log/aws-routed-eni/ipamd.log > ipamd.log   # or the log of your CNI; and the API server's audit log of {since} to {until}: both still exist. Next time: kubectl get pods -A -o json --watch --output-watch-events > pods-watch.json",
+    collect:
+      "ssh {node} sudo cat /var/log/aws-routed-eni/ipamd.log > ipamd.log   # or the log of your CNI; and the API server's audit log of {since} to {until}: both still exist. Next time: kubectl get pods -A -o json --watch --output-watch-events > pods-watch.json",
   },
   'upstream-connections': {
     title: 'the life of upstream connections (debug log of the proxy)',
@@ -71,7 +89,8 @@ export const capabilities = {
     test: `SELECT (SELECT count(*) FROM raw.pod_fact WHERE what IN ${words(...STOPS)} AND t_latest IS NOT NULL) + (SELECT count(*) FROM raw.owner WHERE t_to IS NOT NULL) > 0 AS there`,
     why: 'whether a session outlived its pod cannot be known without it',
     when: 'now',
-    collect: "kubectl get events -A -o json > events.json   # kept for an hour; the API server's audit log of {since} to {until} keeps longer. Next time: kubectl get pods -A -o json --watch --output-watch-events > pods-watch.json",
+    collect:
+      "kubectl get events -A -o json > events.json   # kept for an hour; the API server's audit log of {since} to {until} keeps longer. Next time: kubectl get pods -A -o json --watch --output-watch-events > pods-watch.json",
   },
   'upstream-capture': {
     title: 'a capture on the side of the pod',
@@ -103,7 +122,8 @@ export const capabilities = {
     test: `SELECT count(*) > 0 AS there FROM raw.pod_fact WHERE what IN ${words(...STOPS, 'deletion')} AND t_latest IS NOT NULL`,
     why: 'a request cut off by a stop, a crash and a kill for memory look the same to the proxy: only the exit and its time tell them apart',
     when: 'now',
-    collect: 'cf logs {app} --recent > cf-logs.txt; bosh ssh diego-cell -c "sudo cat /var/vcap/sys/log/rep/rep.stdout.log" > rep.log   # Kubernetes: kubectl get events -A -o json > events.json; kubectl get pods -A -o json > pods.json',
+    collect:
+      'cf logs {app} --recent > cf-logs.txt; bosh ssh diego-cell -c "sudo cat /var/vcap/sys/log/rep/rep.stdout.log" > rep.log   # Kubernetes: kubectl get events -A -o json > events.json; kubectl get pods -A -o json > pods.json',
   },
   'route-changes': {
     title: "the router's own log (registered and unregistered endpoints, failed attempts)",
@@ -143,7 +163,14 @@ export class Abilities {
     const c: Capability = capabilities[id]
     const from = fill.from ?? this.window.from
     const to = fill.to ?? this.window.to
-    const values: Record<string, string | null | undefined> = { pod: fill.pod, ip: fill.ip, node: fill.node, app: fill.app, since: from === null ? null : iso(from), until: to === null ? null : iso(to) }
+    const values: Record<string, string | null | undefined> = {
+      pod: fill.pod,
+      ip: fill.ip,
+      node: fill.node,
+      app: fill.app,
+      since: from === null ? null : iso(from),
+      until: to === null ? null : iso(to),
+    }
     return { needs: id, why: `${c.title}: ${c.why}`, when: c.when, collect: c.collect.replace(/\{(\w+)\}/g, (_, key: string) => values[key] ?? `<${key}>`) }
   }
 }

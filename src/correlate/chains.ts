@@ -1,9 +1,9 @@
 /** Writes `failure` and `chain`: what every rule has said of a failure, and each part of it with how it was joined. */
 import type { DerivedWriter } from '../ingest/writers.js'
+import { type Captured, overlaps, sessionsOfTuples, tupleKey } from './captures.js'
 import type { Correlation, Joined } from './correlate.js'
-import { type Failure, innermost, outermost, statusOf } from './failures.js'
+import { constantIds, type Failure, innermost, outermost, statusOf, tupleOf } from './failures.js'
 import type { JoinedBy } from './hops.js'
-import { type SessionJoin, sessionsOf } from './sessions.js'
 
 /** What stands for itself or was joined by an id is certain; a 4-tuple is one connection at a time. */
 const CERTAIN: ReadonlySet<JoinedBy | null> = new Set([null, 'request-id', 'connection-id', 'tuple'])
@@ -31,6 +31,19 @@ export async function writeFailures(c: Correlation, joined: Joined): Promise<voi
   }
 }
 
+/** The captured session of each failure: by the 4-tuple of its upstream connection, and the time. */
+async function sessionsOf({ store, clockError }: Correlation, failures: readonly Failure[]): Promise<ReadonlyMap<Failure, Captured[]>> {
+  const known = failures.flatMap(f => {
+    const tuple = tupleOf(f)
+    return tuple ? [{ f, tuple, record: innermost(f) }] : []
+  })
+  const found = await sessionsOfTuples(
+    { rows: sql => store.rows(sql), ids: values => constantIds(store, values) },
+    known.map(k => k.tuple),
+  )
+  return new Map(known.map(({ f, tuple, record }) => [f, (found.get(tupleKey(tuple)) ?? []).filter(s => overlaps(s, record?.start ?? null, record?.end ?? null, clockError))]))
+}
+
 class ChainWriter {
   private readonly w: DerivedWriter<'chain'>
   private readonly paths: ReadonlyMap<number, string>
@@ -46,7 +59,7 @@ class ChainWriter {
     return proxy ?? this.paths.get(source) ?? ''
   }
 
-  write(f: Failure, row: bigint, sessions: readonly SessionJoin[], joined: Joined): void {
+  write(f: Failure, row: bigint, sessions: readonly Captured[], joined: Joined): void {
     this.failure = row
     for (const h of f.hops) this.part(this.nameOf(h.proxy, h.place.source), 'request', h.row, f.joins.get(h) ?? null)
     for (const s of f.streams) {
@@ -55,7 +68,7 @@ class ChainWriter {
       if (s.connection !== null) this.part(hop, 'connection', BigInt(s.connection), s.connectionBy)
     }
     for (const b of f.backends) this.part(this.nameOf(null, b.place.source), 'proxy_line', b.row, f.joins.get(b) ?? null)
-    for (const s of sessions) this.part(this.nameOf(null, s.capture), 'session', s.row, 'tuple')
+    for (const s of sessions) this.part(this.nameOf(null, s.source), 'session', s.row, 'tuple')
     const owner = this.owner(f, joined)
     if (f.cause?.startsWith('WC')) this.missing(f, sessions.length > 0, owner)
   }

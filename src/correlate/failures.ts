@@ -5,6 +5,7 @@
 import { groupBy } from '../model/group.js'
 import { Attempts, type StreamJoin } from './attempts.js'
 import { type BackendFailure, backendFailures } from './backends.js'
+import type { Tuple } from './captures.js'
 import type { Connections, StreamFailure } from './connections.js'
 import type { Correlation } from './correlate.js'
 import type { Place } from './evidence.js'
@@ -42,6 +43,29 @@ export const outermost = (f: Failure): RequestRecord | null => f.hops[0] ?? null
 /** What the client was told, from the record nearest to it, else from the proxy's log. */
 export const statusOf = (f: Failure): number | null => (f.hops[0] ? f.hops[0].status : (f.streams.findLast(s => s.status !== null)?.status ?? null))
 
+/** The attempt that the innermost record is about, from its own proxy's log; where no record is, the last attempt. */
+export function innerStream(f: Failure): StreamFailure | null {
+  const r = innermost(f)
+  const open = f.streams.filter(s => !s.healed)
+  if (!r || f.hops.length === 1) return open.findLast(s => r !== null && sameAddress(s, r)) ?? open.at(-1) ?? f.streams.at(-1) ?? null
+  return open.findLast(s => sameAddress(s, r)) ?? null
+}
+
+/** An attempt that failed behind the innermost record: in the log of a proxy that left no record of its own. */
+export const streamBehind = (f: Failure): StreamFailure | null => {
+  const r = innermost(f)
+  return r ? (f.streams.findLast(s => !s.healed && s.remote?.ip && !sameAddress(s, r)) ?? null) : null
+}
+
+const sameAddress = (s: StreamFailure, r: RequestRecord): boolean => s.remote?.ip === r.upstreamIp && s.remote?.port === r.upstreamPort
+
+/** The 4-tuple of the upstream connection that the innermost record names. */
+export function tupleOf(f: Failure): Tuple | null {
+  const r = innermost(f)
+  if (!r?.upstreamIp || r.upstreamPort === null || !r.upstreamLocalIp || r.upstreamLocalPort === null) return null
+  return { clientIp: r.upstreamLocalIp, clientPort: r.upstreamLocalPort, serverIp: r.upstreamIp, serverPort: r.upstreamPort }
+}
+
 /** An inner `client-gone` only follows the outer hop's decision. */
 const failedByItself = (r: RequestRecord): boolean => isFailed(r) && !(r.flags.length > 0 && r.flags.every(x => x === 'DC' || x === 'DR'))
 
@@ -56,7 +80,11 @@ export interface Failures {
 /** Builds the list. The order of the list is total. */
 export async function buildFailures(c: Correlation, { failures: streams, mixed }: Connections): Promise<Failures> {
   const words = await constantIds(c.store, ['end', 'http', 'upstream', OWN_ANSWER])
-  const records = await failedRecords(c.store, words, streams.map(s => s.requestId).filter(id => id !== null))
+  const records = await failedRecords(
+    c.store,
+    words,
+    streams.map(s => s.requestId).filter(id => id !== null),
+  )
   const attempts = new Attempts(streams, new Set(mixed.keys()), c.clockError)
   const backends = groupBy(await backendFailures(c.store), b => b.requestId ?? `${b.place.source}:${b.place.byteStart}`)
   const list: Failure[] = []
@@ -64,7 +92,14 @@ export async function buildFailures(c: Correlation, { failures: streams, mixed }
     const f = failureOfHops(hops, attempts, backends)
     if (f) list.push(f)
   }
-  for (const group of attempts.rest()) list.push(failure(null, group.map((stream, i) => ({ stream, by: i === 0 ? null : stream.requestId === null ? 'connection-id' : 'request-id' })), []))
+  for (const group of attempts.rest())
+    list.push(
+      failure(
+        null,
+        group.map((stream, i) => ({ stream, by: i === 0 ? null : stream.requestId === null ? 'connection-id' : 'request-id' })),
+        [],
+      ),
+    )
   for (const group of backends.values()) list.push(failure(null, [], group))
   order(list)
   return { list, ...(await finished(c, words)) }

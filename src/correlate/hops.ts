@@ -33,7 +33,8 @@ function byRequestId(records: readonly RequestRecord[], clockError: bigint): Hop
       else byId.set(r.requestId, [r])
     }
   }
-  for (const list of byId.values()) for (const hops of overlapping(list.sort(byTime), clockError)) groups.push({ records: hops, joins: new Map(hops.slice(1).map(r => [r, 'request-id'])) })
+  for (const list of byId.values())
+    for (const hops of overlapping(list.sort(byTime), clockError)) groups.push({ records: hops, joins: new Map(hops.slice(1).map(r => [r, 'request-id'])) })
   return groups
 }
 
@@ -127,4 +128,4 @@ function ordered(records: readonly RequestRecord[]): RequestRecord[] {
 const byTime = (a: RequestRecord, b: RequestRecord): number =>
   compareTime(a.start, b.start) || compareTime(b.end, a.end) || a.place.source - b.place.source || compareTime(a.place.byteStart, b.place.byteStart)
 
-export const compareTime = (a: bigint | null, b: bigint | null): number => (a === b ? 0 : a === null ? 1 : b === null ? -1 : a < b ? -1 : 1)
+const compareTime = (a: bigint | null, b: bigint | null): number => (a === b ? 0 : a === null ? 1 : b === null ? -1 : a < b ? -1 : 1)

@@ -49,9 +49,10 @@ interface Error {
   readonly high: number
 }
 
+const ERROR_OF_READY: Error = { low: -910, likely: 0, high: 840 }
 /** How far the API's whole-second times lie from the true start and end of ownership, measured on a real control plane; the surest first. */
 const START: Readonly<Record<string, Error>> = {
-  'ready-sandbox': { low: -910, likely: 0, high: 840 },
+  'ready-sandbox': ERROR_OF_READY,
   'container-started': { low: -5300, likely: 420, high: 990 },
   started: { low: 310, likely: 840, high: 35_800 },
   created: { low: 310, likely: 840, high: 35_800 },
@@ -70,8 +71,22 @@ export function stated(facts: readonly Fact[]): Owner[] {
       ? []
       : [
           {
-            ip: f.ip, kind: f.kind, name: f.subject, uid: f.uid, sandbox: f.sandbox, node: f.node, generation: 0, from: f.earliest, fromEarliest: f.earliest, fromLatest: f.earliest,
-            to: f.latest, toEarliest: f.latest, toLatest: f.latest, certain: f.exact !== false, row: -1, places: [{ role: 'owned', place: f.place }],
+            ip: f.ip,
+            kind: f.kind,
+            name: f.subject,
+            uid: f.uid,
+            sandbox: f.sandbox,
+            node: f.node,
+            generation: 0,
+            from: f.earliest,
+            fromEarliest: f.earliest,
+            fromLatest: f.earliest,
+            to: f.latest,
+            toEarliest: f.latest,
+            toLatest: f.latest,
+            certain: f.exact !== false,
+            row: -1,
+            places: [{ role: 'owned', place: f.place }],
           },
         ],
   )
@@ -80,9 +95,15 @@ export function stated(facts: readonly Fact[]): Owner[] {
 /** Intervals from what objects, watches and listings show. */
 export function observed(facts: readonly Fact[]): Owner[] {
   const usable = facts.filter(f => f.what !== 'owned' && f.kind !== 'endpoint' && f.kind !== 'service' && f.kind !== 'instance' && !f.reason?.includes('hostNetwork'))
-  const owners = [...holdings(usable).values()].flatMap(intervalsOf)
-  for (const list of groupBy(owners, o => o.ip).values()) closeByNext(list, usable)
-  return owners
+  const held = [...holdings(usable).values()].flatMap(intervalsOf)
+  for (const list of groupBy(held, h => h.owner.ip).values()) closeByNext(list)
+  return held.map(h => h.owner)
+}
+
+/** An interval, and the statements that it was made of. */
+interface Held {
+  readonly owner: Owner
+  readonly facts: readonly Fact[]
 }
 
 interface Holding {
@@ -125,22 +146,31 @@ function uids(facts: readonly Fact[]): (f: Fact) => string {
 
 const isTerminal = (f: Fact): boolean => f.what === 'listed' && /^(?:Succeeded|Failed|Completed)\b/.test(f.reason ?? '')
 
+/** What says that a pod has, or had, an address; that it ended alone does not. */
+const HAD = new Set([...Object.keys(START), 'listed', 'assigned', 'endpoint', 'ready'])
+
 /** One interval, or one for each sandbox that the pod had there. */
-function intervalsOf({ ip, facts }: Holding): Owner[] {
+function intervalsOf({ ip, facts }: Holding): Held[] {
   const [first] = facts
-  if (!first) return []
+  if (!first || !facts.some(f => HAD.has(f.what))) return []
   const starts = [...new Map(facts.filter(f => f.what === 'ready-sandbox' && f.earliest !== null).map(f => [f.earliest as bigint, f])).values()].sort(byTime)
   const base = {
-    ip, kind: first.kind, name: first.subject, uid: facts.find(f => f.uid !== null)?.uid ?? null, sandbox: facts.find(f => f.what === 'listed' && f.sandbox !== null)?.sandbox ?? null,
+    ip,
+    kind: first.kind,
+    name: first.subject,
+    uid: facts.find(f => f.uid !== null)?.uid ?? null,
+    sandbox: facts.find(f => f.what === 'listed' && f.sandbox !== null)?.sandbox ?? null,
     node: facts.find(f => f.node !== null)?.node ?? null,
   }
-  if (starts.length < 2) return [interval(base, 0, facts)]
+  if (starts.length < 2) return [{ owner: interval(base, 0, facts), facts }]
   return starts.map((s, i) => {
     const next = starts[i + 1]
-    const own = facts.filter(f => f.what !== 'ready-sandbox' || f.earliest === s.earliest).filter(f => f.earliest === null || (!before(f, s, i) && (!next || f.earliest < (next.earliest as bigint))))
-    const o = interval(base, i, own)
-    if (next && o.to === null) endBy(o, next.earliest as bigint, START['ready-sandbox'] as Error, next.place, lastAlive(own))
-    return o
+    const own = facts
+      .filter(f => f.what !== 'ready-sandbox' || f.earliest === s.earliest)
+      .filter(f => f.earliest === null || (!before(f, s, i) && (!next || f.earliest < (next.earliest as bigint))))
+    const owner = interval(base, i, own)
+    if (next && owner.to === null) endBy(owner, { at: next.earliest as bigint, latest: shift(next.earliest as bigint, ERROR_OF_READY.high), place: next.place }, own)
+    return { owner, facts: own }
   })
 }
 
@@ -188,30 +218,28 @@ function surest(facts: readonly Fact[], kinds: Readonly<Record<string, Error>>, 
   return null
 }
 
-/** When a pod was last seen doing what it does only with its address. */
-const lastAlive = (facts: readonly Fact[]): bigint | null => most(facts.filter(f => ALIVE.has(f.what) && f.earliest !== null).map(f => f.earliest as bigint))
-
-/** An address has one owner: the next one's start ends an interval whose own end nothing shows. Force-deleted pods, and pods of an older listing. */
-function closeByNext(owners: Owner[], facts: readonly Fact[]): void {
-  const dated = owners.filter(o => o.from !== null && o.kind === 'pod').sort((a, b) => ((a.from as bigint) < (b.from as bigint) ? -1 : (a.from as bigint) > (b.from as bigint) ? 1 : 0))
-  dated.forEach((o, i) => {
-    const next = dated.slice(i + 1).find(n => n.uid === null || o.uid === null || n.uid !== o.uid)
-    if (o.to !== null || !next || next.from === null || listedTogether(o, next, facts)) return
-    const start = next.places.find(p => p.role === 'start')
-    if (!start) return
-    const alive = lastAlive(facts.filter(f => f.uid !== null && f.uid === o.uid && (f.ip === null || f.ip === o.ip)))
-    o.to = next.from
-    o.toEarliest = bounded(alive ?? o.fromLatest, o.fromLatest, next.fromLatest)
-    o.toLatest = next.fromLatest ?? next.from
-    o.places.push({ role: 'end', place: start.place })
+/** An address has one owner: the next one's start ends an interval whose own end nothing shows (force-deleted pods, pods of an older listing). */
+function closeByNext(held: readonly Held[]): void {
+  const dated = held.filter(h => h.owner.from !== null && h.owner.kind === 'pod').sort((a, b) => compareBig(a.owner.from, b.owner.from))
+  dated.forEach((h, i) => {
+    if (h.owner.to !== null) return
+    const next = dated.slice(i + 1, i + 1 + NEXT_MOST).find(n => n.owner.uid === null || n.owner.uid !== h.owner.uid)
+    const place = next?.owner.places.find(p => p.role === 'start')?.place
+    if (!next || next.owner.from === null || !place || listedTogether(h, next)) return
+    endBy(h.owner, { at: next.owner.from, latest: next.owner.fromLatest ?? next.owner.from, place }, h.facts)
   })
 }
 
-function endBy(o: Owner, t: bigint, e: Error, place: Place, alive: bigint | null): void {
-  o.to = shift(t, e.likely)
-  o.toEarliest = bounded(alive ?? o.fromLatest, o.fromLatest, o.to)
-  o.toLatest = shift(t, e.high)
-  o.places.push({ role: 'end', place })
+/** Sandboxes of the same pod that may lie between it and the next pod. */
+const NEXT_MOST = 16
+
+/** Ends an interval by what came after it. It lasted at least until its pod was last seen at work. */
+function endBy(o: Owner, next: { at: bigint; latest: bigint; place: Place }, facts: readonly Fact[]): void {
+  const alive = most(facts.filter(f => ALIVE.has(f.what) && f.earliest !== null).map(f => f.earliest as bigint))
+  o.to = next.at
+  o.toEarliest = bounded(alive ?? o.fromLatest, o.fromLatest, next.at)
+  o.toLatest = next.latest
+  o.places.push({ role: 'end', place: next.place })
 }
 
 /** A bound that lies neither before the start nor after the end. */
@@ -222,12 +250,14 @@ function bounded(t: bigint | null, least: bigint | null, most: bigint | null): b
 }
 
 /** One listing shows both at work: then neither ended the other. */
-function listedTogether(a: Owner, b: Owner, facts: readonly Fact[]): boolean {
-  const shown = (o: Owner): Set<number> => new Set(facts.filter(f => f.snapshot && f.what === 'listed' && f.ip === o.ip && (f.uid ?? f.subject) === (o.uid ?? o.name) && !isTerminal(f) && !f.reason?.includes('terminating')).map(f => f.place.source))
+function listedTogether(a: Held, b: Held): boolean {
+  const shown = (h: Held): Set<number> =>
+    new Set(h.facts.filter(f => f.snapshot && f.what === 'listed' && !isTerminal(f) && !f.reason?.includes('terminating')).map(f => f.place.source))
   const ofB = shown(b)
   return [...shown(a)].some(s => ofB.has(s))
 }
 
-const byTime = (a: Fact, b: Fact): number => ((a.earliest as bigint) < (b.earliest as bigint) ? -1 : (a.earliest as bigint) > (b.earliest as bigint) ? 1 : 0)
+export const compareBig = (a: bigint | null, b: bigint | null): number => (a === b ? 0 : a === null ? -1 : b === null ? 1 : a < b ? -1 : 1)
+const byTime = (a: Fact, b: Fact): number => compareBig(a.earliest, b.earliest)
 const least = (list: readonly bigint[]): bigint | null => list.reduce<bigint | null>((m, t) => (m === null || t < m ? t : m), null)
 const most = (list: readonly bigint[]): bigint | null => list.reduce<bigint | null>((m, t) => (m === null || t > m ? t : m), null)

@@ -2,54 +2,13 @@
 import type { SqlRow, Store } from '../store/store.js'
 import type { Correlation } from './correlate.js'
 import { evidenceWriter, type Place } from './evidence.js'
-import { groupBy } from '../model/group.js'
-import { MILLISECOND } from '../model/instant.js'
+import { compareBig, type Fact, observed, type Owner, stated } from './owned.js'
 
-/** One interval of ownership. Bounds are instants; null is unbounded (`from`) or still held (`to`). */
-export interface Owner {
-  readonly ip: string
-  readonly kind: string
-  readonly name: string
-  readonly uid: string | null
-  readonly sandbox: string | null
-  readonly node: string | null
-  from: bigint | null
-  fromEarliest: bigint | null
-  fromLatest: bigint | null
-  to: bigint | null
-  toEarliest: bigint | null
-  toLatest: bigint | null
-  certain: boolean
-  /** Row in the view `owner`. */
-  row: number
-  readonly places: { role: string; place: Place }[]
-}
-
-interface Fact {
-  readonly ip: string
-  readonly subject: string
-  readonly kind: string
-  readonly uid: string | null
-  readonly sandbox: string | null
-  readonly node: string | null
-  readonly what: string
-  readonly reason: string | null
-  readonly exact: boolean | null
-  readonly earliest: bigint | null
-  readonly latest: bigint | null
-  readonly place: Place
-}
-
-/**
- * How far the API's whole-second times lie from the true start and end of ownership (measured on a real control plane,
- * in milliseconds: truth lies between time + low and time + high).
- */
-const START = { 'ready-sandbox': [-910, 840], 'container-started': [-5300, 990], started: [310, 35_800], created: [310, 35_800] } as const
-const END = { 'sandbox-gone': [50, 900], 'container-exited': [50, 2400] } as const
+export type { Owner } from './owned.js'
 
 /** Builds the owners of every address that a fact names, ordered by address, start and name. */
 export async function buildOwners(c: Correlation): Promise<Owner[]> {
-  const facts = await addressFacts(c.store)
+  const facts = await addressFacts(c)
   const owners = [...stated(facts), ...observed(facts)].sort(byAddressAndTime)
   const writer = c.writers.derived('owner')
   const cite = evidenceWriter(c.writers)
@@ -74,20 +33,29 @@ export async function buildOwners(c: Correlation): Promise<Owner[]> {
 }
 
 function byAddressAndTime(a: Owner, b: Owner): number {
-  return compare(a.ip, b.ip) || compareBig(a.from, b.from) || compare(a.name, b.name) || compare(a.uid ?? '', b.uid ?? '') || compareBig(a.places[0]?.place.byteStart ?? null, b.places[0]?.place.byteStart ?? null)
+  return (
+    compare(a.ip, b.ip) ||
+    compareBig(a.from, b.from) ||
+    compare(a.name, b.name) ||
+    compare(a.uid ?? '', b.uid ?? '') ||
+    compareBig(a.places[0]?.place.byteStart ?? null, b.places[0]?.place.byteStart ?? null)
+  )
 }
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-const compareBig = (a: bigint | null, b: bigint | null): number => (a === b ? 0 : a === null ? -1 : b === null ? 1 : a < b ? -1 : 1)
 
-async function addressFacts(store: Store): Promise<Fact[]> {
+/** Formats whose members show one moment, unless the same pod is listed in them twice. */
+const SNAPSHOTS: ReadonlySet<string> = new Set(['k8s-objects', 'k8s-table'])
+
+async function addressFacts({ store, ingested }: Correlation): Promise<Fact[]> {
+  const snapshots = new Set(ingested.sources.filter(s => SNAPSHOTS.has(s.format)).map(s => s.id))
   const rows = await store.rows(
     `SELECT source, line, byte_start, byte_end, subject, kind, uid, sandbox, ip, node, what, reason, exact, t_earliest, t_latest FROM raw.pod_fact
-     WHERE ip IS NOT NULL AND subject IS NOT NULL ORDER BY source, "row"`,
+     WHERE subject IS NOT NULL AND (ip IS NOT NULL OR uid IN (SELECT uid FROM raw.pod_fact WHERE ip IS NOT NULL AND uid IS NOT NULL)) ORDER BY source, "row"`,
   )
-  const words = await store.words(rows.flatMap(r => [r.subject, r.kind, r.uid, r.sandbox, r.ip, r.node, r.what, r.reason]).filter((v): v is number => typeof v === 'number'))
-  const text = (v: unknown): string | null => words.get(v as number) ?? null
+  const text = await textOf(store, rows)
+  const repeated = repeats(rows)
   return rows.map(r => ({
-    ip: text(r.ip) ?? '',
+    ip: text(r.ip),
     subject: text(r.subject) ?? '',
     kind: text(r.kind) ?? 'pod',
     uid: text(r.uid),
@@ -99,84 +67,41 @@ async function addressFacts(store: Store): Promise<Fact[]> {
     earliest: r.t_earliest as bigint | null,
     latest: r.t_latest as bigint | null,
     place: placeOf(r),
+    snapshot: snapshots.has(r.source as number) && !repeated.has(r.source as number),
   }))
 }
 
-export const placeOf = (r: SqlRow): Place => ({ source: r.source as number, line: (r.line as bigint | null) ?? null, frame: (r.frame as bigint | null) ?? null, byteStart: r.byte_start as bigint, byteEnd: r.byte_end as bigint })
-
-/** Intervals that a timeline states. An approximate one is never certain. */
-function stated(facts: readonly Fact[]): Owner[] {
-  return facts
-    .filter(f => f.what === 'owned')
-    .map(f => ({
-      ip: f.ip,
-      kind: f.kind,
-      name: f.subject,
-      uid: f.uid,
-      sandbox: f.sandbox,
-      node: f.node,
-      from: f.earliest,
-      fromEarliest: f.earliest,
-      fromLatest: f.earliest,
-      to: f.latest,
-      toEarliest: f.latest,
-      toLatest: f.latest,
-      certain: f.exact !== false,
-      row: -1,
-      places: [{ role: 'owned', place: f.place }],
-    }))
+async function textOf(store: Store, rows: readonly SqlRow[]): Promise<(v: unknown) => string | null> {
+  const words = await store.words(rows.flatMap(r => [r.subject, r.kind, r.uid, r.sandbox, r.ip, r.node, r.what, r.reason]).filter((v): v is number => typeof v === 'number'))
+  return v => words.get(v as number) ?? null
 }
 
-/** Intervals from what objects and watches show of a pod: the surest start and end known for (address, uid). */
-function observed(facts: readonly Fact[]): Owner[] {
-  const usable = facts.filter(f => f.what !== 'owned' && f.kind !== 'endpoint' && f.kind !== 'service' && f.kind !== 'instance' && !f.reason?.includes('hostNetwork'))
-  const groups = groupBy(usable, f => `${f.ip} ${f.uid ?? f.subject}`)
-  return [...groups.values()].map(owned).filter(o => o !== null)
-}
-
-function owned(group: readonly Fact[]): Owner | null {
-  const [first] = group
-  if (!first) return null
-  const start = surest(group, START, 'earliest')
-  const end = surest(group, END, 'latest')
-  const listed = group.filter(f => f.what === 'listed' && f.earliest !== null)
-  const seenFrom = listed.reduce<bigint | null>((m, f) => (m === null || (f.earliest as bigint) < m ? f.earliest : m), null)
-  if (!start && seenFrom === null && !group.some(f => f.what === 'listed')) return null
-  return {
-    ip: first.ip,
-    kind: first.kind,
-    name: first.subject,
-    uid: first.uid,
-    sandbox: group.find(f => f.sandbox !== null)?.sandbox ?? null,
-    node: group.find(f => f.node !== null)?.node ?? null,
-    from: start?.at ?? null,
-    fromEarliest: start?.low ?? null,
-    fromLatest: start?.high ?? seenFrom,
-    to: end?.at ?? null,
-    toEarliest: end?.low ?? null,
-    toLatest: end?.high ?? null,
-    certain: start !== null && start.by === 'ready-sandbox',
-    row: -1,
-    places: [...(start ? [{ role: 'start', place: start.place }] : []), ...(end ? [{ role: 'end', place: end.place }] : []), ...(start || end ? [] : [{ role: 'listed', place: first.place }])],
+/** Sources that say the same of one pod and address in two records: listings of several moments. */
+function repeats(rows: readonly SqlRow[]): Set<number> {
+  const seen = new Map<string, bigint>()
+  const out = new Set<number>()
+  for (const r of rows) {
+    if (r.ip === null || r.t_earliest !== null) continue
+    const key = [r.source, r.ip, r.uid ?? r.subject, r.what].join(' ')
+    const before = seen.get(key)
+    if (before !== undefined && before !== r.byte_start) out.add(r.source as number)
+    seen.set(key, r.byte_start as bigint)
   }
+  return out
 }
 
-interface Bound {
-  readonly by: string
-  readonly at: bigint
-  readonly low: bigint
-  readonly high: bigint
-  readonly place: Place
-}
+export const placeOf = (r: SqlRow): Place => ({
+  source: r.source as number,
+  line: (r.line as bigint | null) ?? null,
+  frame: (r.frame as bigint | null) ?? null,
+  byteStart: r.byte_start as bigint,
+  byteEnd: r.byte_end as bigint,
+})
 
-/** The fact of the kind that lies closest to the truth; of several the earliest (start) or the latest (end). */
-function surest(group: readonly Fact[], kinds: Readonly<Record<string, readonly [number, number]>>, pick: 'earliest' | 'latest'): Bound | null {
-  for (const [by, [low, high]] of Object.entries(kinds)) {
-    const found = group.filter(f => f.what === by && f.earliest !== null).sort((a, b) => compareBig(a.earliest, b.earliest))
-    const f = pick === 'earliest' ? found[0] : found.at(-1)
-    if (f && f.earliest !== null) return { by, at: f.earliest, low: f.earliest + BigInt(low) * MILLISECOND, high: f.earliest + BigInt(high) * MILLISECOND, place: f.place }
-  }
-  return null
+/** Whether two intervals are the same pod in the same sandbox. Sources that give no uid are compared by name, with or without namespace. */
+export function sameOwner(a: Owner, b: Owner): boolean {
+  if (a.uid !== null && b.uid !== null) return a.uid === b.uid && a.generation === b.generation && (a.sandbox === null || b.sandbox === null || a.sandbox === b.sandbox)
+  return a.name === b.name || a.name.endsWith(`/${b.name}`) || b.name.endsWith(`/${a.name}`)
 }
 
 /** Answers questions about ownership from the intervals of one bundle. */
@@ -198,7 +123,11 @@ export class Ownership {
 
   /** The interval that holds at an instant by the best estimates; the later one where two overlap. */
   at(ip: string, t: bigint): Owner | null {
-    return this.of(ip).filter(o => (o.from === null || o.from <= t) && (o.to === null || t < o.to)).at(-1) ?? null
+    return (
+      this.of(ip)
+        .filter(o => (o.from === null || o.from <= t) && (o.to === null || t < o.to))
+        .at(-1) ?? null
+    )
   }
 
   /** The intervals that may hold at an instant, by their widest bounds. */

@@ -41,11 +41,17 @@ export interface RequestRecord {
 /** Details of an answer that came from the upstream. */
 export const OWN_ANSWER = 'via_upstream'
 
+/** Flags of answers that arrived: delayed on purpose, or from the cache. */
+const FINE: ReadonlySet<string> = new Set(['DI', 'RFCF'])
+/** Details of answers that a proxy is configured to make itself: a redirect or a health check is no failure, a 503 is. */
+const OWN_ANSWERS = /^(?:direct_response|admin_filter_response|health_check|lua_response|custom_response|cors|cache)/
+
 /** Whether a record alone says that the request did not end well. */
-export function isFailed(r: RequestRecord): boolean {
+export function isFailed(r: Pick<RequestRecord, 'status' | 'flags' | 'routerError' | 'details'>): boolean {
   if (r.status !== null && r.status >= 500) return true
-  if (r.flags.length > 0 || r.routerError !== null) return true
-  return r.details !== null && r.details !== OWN_ANSWER
+  if (r.flags.some(f => !FINE.has(f)) || r.routerError !== null) return true
+  if (r.details === null || r.details === OWN_ANSWER) return false
+  return r.status === null || r.status >= 400 || !OWN_ANSWERS.test(r.details)
 }
 
 /** A record of an answer that took more than one attempt: of the failed ones it tells no more. */
@@ -63,7 +69,23 @@ export async function constantIds(store: Store, values: readonly string[]): Prom
 const RECORD = `"row", source, line, byte_start, byte_end, proxy, kind, t_start, t_end, duration_ms, method, status, flags, details, termination_details, transport_failure, bytes_received, bytes_sent,
   upstream_host, upstream_ip, upstream_port, upstream_local_ip, upstream_local_port, upstream_cluster, downstream_remote_ip, downstream_remote_port, request_id, connection_id,
   upstream_connection_id, attempts, router_error, instance_id, probe, ambiguous`
-const RECORD_WORDS = ['proxy', 'kind', 'method', 'flags', 'details', 'termination_details', 'transport_failure', 'upstream_host', 'upstream_ip', 'upstream_local_ip', 'upstream_cluster', 'downstream_remote_ip', 'router_error', 'instance_id', 'ambiguous'] as const
+const RECORD_WORDS = [
+  'proxy',
+  'kind',
+  'method',
+  'flags',
+  'details',
+  'termination_details',
+  'transport_failure',
+  'upstream_host',
+  'upstream_ip',
+  'upstream_local_ip',
+  'upstream_cluster',
+  'downstream_remote_ip',
+  'router_error',
+  'instance_id',
+  'ambiguous',
+] as const
 
 /** Finished records that failed, those of the requests named, and the other records of all of these requests. */
 export async function failedRecords(store: Store, words: ReadonlyMap<string, number>, requests: readonly string[]): Promise<RequestRecord[]> {
@@ -78,8 +100,16 @@ export async function failedRecords(store: Store, words: ReadonlyMap<string, num
   }
   await read(`${failed} OR ${retried} OR request_id IN (${asked})`)
   const named = [...new Set(requests)]
-  for (let i = 0; i < named.length; i += 1000) await read(`request_id IN (${named.slice(i, i + 1000).map(literal).join(', ')})`)
-  return [...found.values()].sort((a, b) => a.place.source - b.place.source || (a.place.byteStart < b.place.byteStart ? -1 : a.place.byteStart > b.place.byteStart ? 1 : Number(a.row - b.row)))
+  for (let i = 0; i < named.length; i += 1000)
+    await read(
+      `request_id IN (${named
+        .slice(i, i + 1000)
+        .map(literal)
+        .join(', ')})`,
+    )
+  return [...found.values()].sort(
+    (a, b) => a.place.source - b.place.source || (a.place.byteStart < b.place.byteStart ? -1 : a.place.byteStart > b.place.byteStart ? 1 : Number(a.row - b.row)),
+  )
 }
 
 /** Access records of a query on `raw.request` that selects all of their columns (`recordColumns`). */

@@ -3,9 +3,29 @@ import type { Sink } from '../model/sink.js'
 
 /** Ids of formats, fixed by the report contract. */
 export const FORMAT_IDS = [
-  'hubble-json', 'hubble-text', 'cilium-monitor', 'envoy-access', 'envoy-log', 'ztunnel-log', 'gorouter-access', 'gorouter-log', 'diego-log',
-  'cf-app-log', 'pcap', 'pcapng', 'tcpdump-text', 'k8s-objects', 'k8s-watch', 'k8s-events', 'k8s-table', 'envoy-config', 'pod-ip-timeline',
-  'conntrack', 'ss', 'app-log', 'unknown',
+  'hubble-json',
+  'hubble-text',
+  'cilium-monitor',
+  'envoy-access',
+  'envoy-log',
+  'ztunnel-log',
+  'gorouter-access',
+  'gorouter-log',
+  'diego-log',
+  'cf-app-log',
+  'pcap',
+  'pcapng',
+  'tcpdump-text',
+  'k8s-objects',
+  'k8s-watch',
+  'k8s-events',
+  'k8s-table',
+  'envoy-config',
+  'pod-ip-timeline',
+  'conntrack',
+  'ss',
+  'app-log',
+  'unknown',
 ] as const
 export type FormatId = (typeof FORMAT_IDS)[number]
 

@@ -1,8 +1,10 @@
 /** Reads the members of a bundle into batches of typed columns, in order. */
 import { createHash } from 'node:crypto'
 import { BundleProblem, type Member } from '../bundle/member.js'
+import { accessLogFormatsOf } from '../formats/envoy-config/formats.js'
 import type { Format, FormatId, MemberContext } from '../formats/format.js'
 import { formats as allFormats } from '../formats/index.js'
+import { storable } from '../formats/text/time.js'
 import { limits } from '../limits.js'
 import type { Batch } from '../model/batch.js'
 import type { Instant, Nanoseconds } from '../model/instant.js'
@@ -67,34 +69,85 @@ const PROBLEMS_KEPT = 1000
 /** Reads all members. `onBatch` gets full batches as they come; `interner` gets the strings. */
 export async function ingest(members: readonly Member[], interner: Interner, onBatch: (batch: Batch) => void, options: IngestOptions): Promise<Ingested> {
   const writers = new Writers(interner, onBatch)
-  const heads = await Promise.all(members.map(m => headOf(m)))
-  const blank: MemberContext = { path: '', reference: null, zoneMinutes: null, accessLogFormats: [] }
-  const contexts = members.map(m => ({ ...blank, path: m.path, zoneMinutes: zoneOf(m.path, options), accessLogFormats: formatsOf(m.path, options) }))
-  const chosen = heads.map((head, i) => choose(head, contexts[i] as MemberContext))
-  const reference = referenceOf(heads, chosen, contexts)
+  const plans = await recognise(members, options)
   const out: Ingested = { sources: [], problems: [], problemTotals: new Map(), lost: [] }
   for (const [i, member] of members.entries()) {
     options.onProgress?.(i, members.length, member.path)
-    const context = { ...(contexts[i] as MemberContext), reference }
-    await readMember(member, i + 1, chosen[i] ?? null, context, heads[i] as Buffer, writers, out)
+    await readMember(member, i + 1, plans[i] as Plan, writers, out)
   }
   writers.flush()
   return out
 }
 
-async function headOf(member: Member): Promise<Buffer> {
+/** How a member is read. */
+interface Plan {
+  readonly format: Format | null
+  readonly context: MemberContext
+  /** Of a member that no format reads: its first bytes, described. */
+  readonly describes: string | null
+}
+
+/** Chooses the format of every member by its head. Heads are read one at a time, and again where needed: there may be a million. */
+async function recognise(members: readonly Member[], options: IngestOptions): Promise<Plan[]> {
+  const given = members.map(m => ({ path: m.path, reference: null, zoneMinutes: zoneOf(m.path, options), accessLogFormats: formatsOf(m.path, options) }))
+  const first = await look(members, given, null)
+  const configured = await configuredFormats(members, first.plans)
+  if (configured.length === 0) return dated(first)
+  // A log in a format that only the configuration knows is recognised now.
+  const contexts = given.map(c => ({ ...c, accessLogFormats: [...new Set([...c.accessLogFormats, ...configured])] }))
+  return dated(await look(members, contexts, first.plans))
+}
+
+interface Look {
+  readonly plans: Plan[]
+  readonly times: HeadTimes
+}
+
+const dated = ({ plans, times }: Look): Plan[] => {
+  const reference = times.reference()
+  return plans.map(p => ({ ...p, context: { ...p.context, reference } }))
+}
+
+async function look(members: readonly Member[], contexts: readonly MemberContext[], before: readonly Plan[] | null): Promise<Look> {
+  const times = new HeadTimes()
+  const plans: Plan[] = []
+  for (const [i, member] of members.entries()) {
+    const head = await bytesOf(member, limits.head)
+    const context = contexts[i] as MemberContext
+    const known = before?.[i]?.format
+    const format = known?.id === 'envoy-config' ? known : choose(head, context)
+    if (format) times.see(format, head, context)
+    plans.push({ format, context, describes: format ? null : describe(head) })
+  }
+  return { plans, times }
+}
+
+/** The access-log formats that the bundle's own configuration of Envoy sets, each once. */
+async function configuredFormats(members: readonly Member[], plans: readonly Plan[]): Promise<string[]> {
+  const out = new Set<string>()
+  for (const [i, member] of members.entries())
+    if (plans[i]?.format?.id === 'envoy-config') for (const format of accessLogFormatsOf(await bytesOf(member, limits.unit))) out.add(format)
+  return [...out].slice(0, CONFIGURED)
+}
+
+/** Each line of a log that no product's format reads is held against all of them. */
+const CONFIGURED = 256
+
+/** The first bytes of a member, as many as there are up to `most`. */
+async function bytesOf(member: Member, most: number): Promise<Buffer> {
   const parts: Buffer[] = []
   let size = 0
   try {
     for await (const chunk of member.bytes()) {
       parts.push(chunk)
       size += chunk.length
-      if (size >= limits.head) break
+      if (size >= most) break
     }
   } catch (e) {
     if (!(e instanceof BundleProblem)) throw e
   }
-  return Buffer.concat(parts).subarray(0, limits.head)
+  // A copy: a part of a block would hold on to all of it.
+  return Buffer.from(Buffer.concat(parts).subarray(0, most))
 }
 
 const matches = (path: string, pattern: string): boolean => path === pattern || path.endsWith(`/${pattern}`) || path.endsWith(`/${pattern}.gz`) || path === `${pattern}.gz`
@@ -108,7 +161,16 @@ function globMatches(path: string, pattern: string): boolean {
   if (parts.length === 1) return text === pattern || text === `${pattern}.gz`
   let at = 0
   for (const [i, part] of parts.entries()) {
-    const found = i === 0 ? (text.startsWith(part) ? 0 : -1) : i === parts.length - 1 ? (text.length - part.length >= at && text.endsWith(part) ? text.length - part.length : -1) : text.indexOf(part, at)
+    const found =
+      i === 0
+        ? text.startsWith(part)
+          ? 0
+          : -1
+        : i === parts.length - 1
+          ? text.length - part.length >= at && text.endsWith(part)
+            ? text.length - part.length
+            : -1
+          : text.indexOf(part, at)
     if (found < 0) return false
     at = found + part.length
   }
@@ -134,37 +196,42 @@ function choose(head: Buffer, context: MemberContext): Format | null {
 const LIVE: ReadonlySet<string> = new Set(['flow', 'request', 'proxy_line', 'packet', 'session'])
 
 /** The interval of times in the heads that needed no guess: of live records where there are any, else of events, else of facts. */
-function referenceOf(heads: readonly Buffer[], chosen: readonly (Format | null)[], contexts: readonly MemberContext[]): MemberContext['reference'] {
-  const seen = new Map<string, { from: Nanoseconds; to: Nanoseconds }>()
-  const see = (rank: string, ns: Nanoseconds): void => {
-    const r = seen.get(rank)
-    seen.set(rank, r ? { from: ns < r.from ? ns : r.from, to: ns > r.to ? ns : r.to } : { from: ns, to: ns })
+class HeadTimes {
+  private readonly seen = new Map<string, { from: Nanoseconds; to: Nanoseconds }>()
+  private readonly probe: Sink
+
+  constructor() {
+    const writers = { live: this.writer('live'), event: this.writer('event'), fact: this.writer('fact') }
+    const rank = (table: string) => (LIVE.has(table) ? writers.live : table === 'event' ? writers.event : writers.fact)
+    this.probe = new Proxy({}, { get: (_, key) => ((tables as Record<string, Table>)[String(key)]?.evidence ? rank(String(key)) : () => undefined) }) as Sink
   }
-  const writerOf = (rank: string): unknown =>
-    new Proxy(
-      {},
-      {
-        get: (_, key) =>
-          key === 'begin'
-            ? (at: Instant | null) => {
-                if (at && (at.guess === null || at.guess === 'zone')) see(rank, at.ns)
-                return 0
-              }
-            : (value: unknown) => {
-                if (key === 't_end' && typeof value === 'bigint') see(rank, value)
-              },
-      },
-    )
-  const writers = { live: writerOf('live'), event: writerOf('event'), fact: writerOf('fact') }
-  const probe = new Proxy({}, { get: (_, key) => ((tables as Record<string, Table>)[String(key)]?.evidence ? (LIVE.has(String(key)) ? writers.live : key === 'event' ? writers.event : writers.fact) : () => undefined) }) as Sink
-  heads.forEach((head, i) => {
-    const format = chosen[i]
-    if (format) format.open(contexts[i] as MemberContext).parse({ bytes: head, byteStart: 0, line: 1, last: head.length < limits.head }, probe)
-  })
-  return seen.get('live') ?? seen.get('event') ?? seen.get('fact') ?? null
+
+  see(format: Format, head: Buffer, context: MemberContext): void {
+    format.open(context).parse({ bytes: head, byteStart: 0, line: 1, last: head.length < limits.head }, this.probe)
+  }
+
+  reference(): MemberContext['reference'] {
+    return this.seen.get('live') ?? this.seen.get('event') ?? this.seen.get('fact') ?? null
+  }
+
+  private at(rank: string, ns: Nanoseconds): void {
+    const r = this.seen.get(rank)
+    this.seen.set(rank, r ? { from: ns < r.from ? ns : r.from, to: ns > r.to ? ns : r.to } : { from: ns, to: ns })
+  }
+
+  private writer(rank: string): unknown {
+    const begin = (at: Instant | null) => {
+      if (at && storable(at.ns) !== null && (at.guess === null || at.guess === 'zone')) this.at(rank, at.ns)
+      return 0
+    }
+    const end = (value: unknown) => {
+      if (typeof value === 'bigint' && storable(value) !== null) this.at(rank, value)
+    }
+    return new Proxy({}, { get: (_, key) => (key === 'begin' ? begin : key === 't_end' ? end : () => undefined) })
+  }
 }
 
-async function readMember(member: Member, id: number, format: Format | null, context: MemberContext, head: Buffer, writers: Writers, out: Ingested): Promise<void> {
+async function readMember(member: Member, id: number, { format, context, describes }: Plan, writers: Writers, out: Ingested): Promise<void> {
   const source: Source = {
     id,
     path: member.path,
@@ -177,7 +244,7 @@ async function readMember(member: Member, id: number, format: Format | null, con
     last: null,
     guessed: new Set(),
     zone: context.zoneMinutes === null ? 'utc' : zoneText(context.zoneMinutes),
-    describes: format ? null : describe(head),
+    describes,
     damaged: false,
     proxy: null,
   }
@@ -229,8 +296,9 @@ class MemberSink {
         Object.assign(evidence, {
           [name]: Object.assign(Object.create(writer), {
             begin: (at: Instant | null) => {
-              this.see(at)
-              return begin(at)
+              const time = at && storable(at.ns) !== null ? at : null
+              this.see(time)
+              return begin(time)
             },
           }),
         })
@@ -297,6 +365,7 @@ function countNewlines(b: Buffer, to: number): number {
 
 const MAGIC: readonly (readonly [string, string])[] = [
   ['504b0304', 'a zip archive'],
+  ['1f8b08', 'gzip data inside gzip data'],
   ['28b52ffd', 'zstd data'],
   ['fd377a585a00', 'xz data'],
   ['425a68', 'bzip2 data'],
@@ -313,7 +382,7 @@ const MAGIC: readonly (readonly [string, string])[] = [
 ]
 
 /** What the first bytes of an unrecognised member look like. */
-export function describe(head: Buffer): string {
+function describe(head: Buffer): string {
   if (head.length === 0) return 'empty'
   const hex = head.subarray(0, 8).toString('hex')
   const magic = MAGIC.find(([m]) => hex.startsWith(m))

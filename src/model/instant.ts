@@ -3,7 +3,6 @@ export type Nanoseconds = bigint
 
 /** What had to be assumed to turn a printed time into an instant; printed in this order, joined by commas. */
 export const GUESSES = ['year', 'date', 'zone', 'unit'] as const
-export type Guess = (typeof GUESSES)[number]
 
 /** A point in time as the evidence gives it: `guess` lists what was assumed, or is null. */
 export interface Instant {

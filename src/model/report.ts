@@ -97,8 +97,25 @@ export interface Rival {
 
 /** Keys of a finding's subject; values are always strings, unknown ones are left out. */
 export const SUBJECT_KEYS = [
-  'proxy', 'connection_id', 'stream_id', 'request_id', 'downstream_connection_id', 'local', 'remote', 'downstream_local', 'downstream_remote', 'ip', 'pod', 'pod_uid',
-  'previous_pod', 'previous_pod_uid', 'sandbox', 'node', 'instance', 'cluster', 'stop_reason',
+  'proxy',
+  'connection_id',
+  'stream_id',
+  'request_id',
+  'downstream_connection_id',
+  'local',
+  'remote',
+  'downstream_local',
+  'downstream_remote',
+  'ip',
+  'pod',
+  'pod_uid',
+  'previous_pod',
+  'previous_pod_uid',
+  'sandbox',
+  'node',
+  'instance',
+  'cluster',
+  'stop_reason',
 ] as const
 export type Subject = { readonly [K in (typeof SUBJECT_KEYS)[number]]?: string }
 
@@ -161,7 +178,19 @@ export interface Report {
     readonly to: string | null
     readonly certain: boolean
   }[]
-  readonly coverage: readonly { readonly source: string; readonly node: string | null; readonly from: string | null; readonly to: string | null; readonly gaps: readonly { readonly from: string | null; readonly to: string | null; readonly why: string }[] }[]
+  readonly coverage: readonly {
+    readonly source: string
+    readonly node: string | null
+    readonly from: string | null
+    readonly to: string | null
+    readonly gaps: readonly { readonly from: string | null; readonly to: string | null; readonly why: string }[]
+  }[]
   readonly clocks: readonly { readonly a: string; readonly b: string; readonly offset_ms: number; readonly error_ms: number; readonly anchors: number }[]
-  readonly problems: readonly { readonly source: string; readonly kind: string; readonly count: number; readonly says: string; readonly first: { readonly line: number | null; readonly bytes: readonly [number, number] } }[]
+  readonly problems: readonly {
+    readonly source: string
+    readonly kind: string
+    readonly count: number
+    readonly says: string
+    readonly first: { readonly line: number | null; readonly bytes: readonly [number, number] }
+  }[]
 }

@@ -373,16 +373,9 @@ export const tables = {
 
 export type TableName = keyof typeof tables
 export type EvidenceTable = { [T in TableName]: (typeof tables)[T]['evidence'] extends null ? never : T }[TableName]
-export type ColumnName<T extends TableName> = keyof (typeof tables)[T]['columns'] & string
 
 /** What a column takes: `big` and `time` are 64-bit. */
-export type ValueOf<K extends ColumnKind> = K extends 'id' | 'text'
-  ? string | null
-  : K extends 'int' | 'double'
-    ? number | null
-    : K extends 'bool'
-      ? boolean | null
-      : bigint | null
+export type ValueOf<K extends ColumnKind> = K extends 'id' | 'text' ? string | null : K extends 'int' | 'double' ? number | null : K extends 'bool' ? boolean | null : bigint | null
 
 export interface PhysicalColumn {
   readonly name: string

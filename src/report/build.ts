@@ -36,19 +36,21 @@ export async function buildReport(input: ReportInput): Promise<Report> {
     findings,
     failures: failuresOf(joined, ingested.sources),
     owners: ownersOf(joined, outcome.findings),
-    coverage: ingested.sources.filter(s => s.first !== null).map(s => ({
-      source: sourceId(s.id),
-      node: null,
-      from: isoOrNull(s.first),
-      to: isoOrNull(s.last),
-      gaps: ingested.lost.filter(l => l.source === s.id).map(l => ({ from: isoOrNull(l.from), to: isoOrNull(l.to), why: l.why })),
-    })),
+    coverage: ingested.sources
+      .filter(s => s.first !== null)
+      .map(s => ({
+        source: sourceId(s.id),
+        node: null,
+        from: isoOrNull(s.first),
+        to: isoOrNull(s.last),
+        gaps: ingested.lost.filter(l => l.source === s.id).map(l => ({ from: isoOrNull(l.from), to: isoOrNull(l.to), why: l.why })),
+      })),
     clocks: clocksOf(ingested.sources, outcome.findings, joined),
     problems: problemsOf(input),
   }
 }
 
-export const sourceId = (id: number): string => `s${id}`
+const sourceId = (id: number): string => `s${id}`
 
 function sourceOf(s: Source): SourceReport {
   return {
@@ -155,7 +157,8 @@ function failureOf(f: Failure, sources: readonly Source[]): FailureReport {
     line: place.line === null ? null : Number(place.line),
     t: isoOrNull(f.t),
     request_id: f.requestId,
-    status: status === null ? null : String(status),
+    // An HTTP record always has a status: 0 is printed where no response was sent.
+    status: status !== null ? String(status) : f.hops[0]?.kind === 'http' ? '0' : null,
     flags: inner?.flags ?? [],
     details: inner?.details ?? inner?.routerError ?? f.streams.at(-1)?.details ?? f.streams.at(-1)?.reason ?? f.backends.at(-1)?.error ?? null,
     upstream: upstreamText(inner?.upstreamHost ?? null) ?? f.backends.at(-1)?.backend ?? null,
@@ -205,7 +208,13 @@ function problemsOf({ ingested, skipped, overflowed }: ReportInput): Report['pro
   for (const s of ingested.sources)
     if (s.describes !== null) out.push({ source: sourceId(s.id), kind: 'unknown-format', count: 1, says: s.describes, first: { line: null, bytes: [0, Math.min(s.bytes, 64)] } })
   for (const s of skipped) out.push({ source: s.path, kind: 'skipped', count: 1, says: s.why, first: { line: null, bytes: [0, 0] } })
-  if (overflowed > 0) out.push({ source: '', kind: 'limit', count: overflowed, says: `more than ${limits.dictionaryEntries} distinct strings: the rest is kept as text, and joins by it may be incomplete`, first: { line: null, bytes: [0, 0] } })
+  if (overflowed > 0)
+    out.push({
+      source: '',
+      kind: 'limit',
+      count: overflowed,
+      says: `more than ${limits.dictionaryEntries} distinct strings: the rest is kept as text, and joins by it may be incomplete`,
+      first: { line: null, bytes: [0, 0] },
+    })
   return out
 }
-

@@ -6,7 +6,10 @@ import type { Found } from '../rules/run.js'
 
 /** Groups findings above info by rule and root; the gravest first, then the most numerous, then by time. */
 export function incidents(findings: readonly Found[]): Incident[] {
-  const groups = groupBy(findings.filter(f => f.severity !== 'info'), f => `${f.rule} ${f.root}`)
+  const groups = groupBy(
+    findings.filter(f => f.severity !== 'info'),
+    f => `${f.rule} ${f.root}`,
+  )
   return [...groups.values()].map(incident).sort(gravest)
 }
 

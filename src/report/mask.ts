@@ -13,10 +13,7 @@ const NAME = 'passw(?:or)?d|passphrase|pwd|secret|token|api[-_]?key|access[-_]?k
  * A name, what stands between it and its value, and the quote that opens the value: `authorization: `, `'cookie', '`, `"token":"`, `\"token\":\"`,
  * `password=`; and of a container's environment `DB_PASSWORD","value":"` and `name: DB_PASSWORD`, next line `value: `.
  */
-const SECRET = new RegExp(
-  String.raw`(?:(${HEADER})|(?:${NAME}))(?:\\{0,3}["']?[\s,]{0,80}\\{0,3}["']?value)?(?:\\{0,3}["']\s{0,4}([:=,])|\s{0,4}[:=])\s{0,4}(\\{0,3}["'])?`,
-  'gi',
-)
+const SECRET = new RegExp(String.raw`(?:(${HEADER})|(?:${NAME}))(?:\\{0,3}["']?[\s,]{0,80}\\{0,3}["']?value)?(?:\\{0,3}["']\s{0,4}([:=,])|\s{0,4}[:=])\s{0,4}(\\{0,3}["'])?`, 'gi')
 
 /** Masks credentials, cookies, tokens and query strings. */
 export function mask(text: string): { text: string; masked: boolean } {

@@ -51,7 +51,10 @@ export async function runRules(rules: readonly Rule[], store: Store, joined: Joi
       const j = await rule.judge(context)
       const findings = j.findings.filter(f => inWindow(f, options)).map(f => found(rule, f))
       for (const f of findings) claim(f)
-      addFailures(joined.failures, findings.flatMap(f => f.failures))
+      addFailures(
+        joined.failures,
+        findings.flatMap(f => f.failures),
+      )
       judged.set(rule.code, { ...j, findings })
     } catch (e) {
       errors.set(rule.code, e instanceof Error ? (e.message.split('\n', 1)[0] ?? '') : String(e))
@@ -71,11 +74,21 @@ function claim(f: Found): void {
   }
 }
 
-const inWindow = (f: DraftFinding, o: RunOptions): boolean => (o.from === null || f.interval.to === null || f.interval.to >= o.from) && (o.to === null || f.interval.from === null || f.interval.from <= o.to)
+const inWindow = (f: DraftFinding, o: RunOptions): boolean =>
+  (o.from === null || f.interval.to === null || f.interval.to >= o.from) && (o.to === null || f.interval.from === null || f.interval.from <= o.to)
 
-const fingerprint = (rule: string, identity: readonly string[]): string => `${rule}-${createHash('sha256').update(JSON.stringify([rule, ...identity])).digest('hex').slice(0, 12)}`
+const fingerprint = (rule: string, identity: readonly string[]): string =>
+  `${rule}-${createHash('sha256')
+    .update(JSON.stringify([rule, ...identity]))
+    .digest('hex')
+    .slice(0, 12)}`
 
-const found = (rule: Rule, f: DraftFinding): Found => ({ ...f, rule: rule.code, fingerprint: fingerprint(rule.code, f.identity), aliasFingerprints: (f.aliases ?? []).map(a => fingerprint(rule.code, a)) })
+const found = (rule: Rule, f: DraftFinding): Found => ({
+  ...f,
+  rule: rule.code,
+  fingerprint: fingerprint(rule.code, f.identity),
+  aliasFingerprints: (f.aliases ?? []).map(a => fingerprint(rule.code, a)),
+})
 
 function byTime(a: Found, b: Found): number {
   const x = a.interval.from
@@ -86,16 +99,32 @@ function byTime(a: Found, b: Found): number {
 
 function verdict(rule: Rule, j: (Judgement & { findings: Found[] }) | null, error: string | null, joined: Joined): Verdict {
   const head = { rule: rule.code, name: rule.name }
-  if (error !== null) return { ...head, verdict: 'error', confidence: null, applies: true, checked: 0, findings: 0, missing: [{ needs: 'a run without an error', why: `the rule failed: ${error}`, when: 'now', collect: 'report it with the bundle' }] }
+  if (error !== null)
+    return {
+      ...head,
+      verdict: 'error',
+      confidence: null,
+      applies: true,
+      checked: 0,
+      findings: 0,
+      missing: [{ needs: 'a run without an error', why: `the rule failed: ${error}`, when: 'now', collect: 'report it with the bundle' }],
+    }
   // Left out by --rule: nothing lacks.
   if (!j) return { ...head, verdict: 'not-evaluable', confidence: null, applies: false, checked: 0, findings: 0, missing: [] }
   const lacking = rule.needs.filter(n => !joined.abilities.has(n))
   const missing: Missing[] = [...lacking.map(n => joined.abilities.missing(n)), ...(j.missing ?? [])]
   const real = j.findings.filter(f => f.severity !== 'info')
-  const confidence = real.reduce<Confidence | null>((best, f) => (best === null || CONFIDENCES.indexOf(f.confidence.level) > CONFIDENCES.indexOf(best) ? f.confidence.level : best), null)
+  const confidence = real.reduce<Confidence | null>(
+    (best, f) => (best === null || CONFIDENCES.indexOf(f.confidence.level) > CONFIDENCES.indexOf(best) ? f.confidence.level : best),
+    null,
+  )
   const name = real.length > 0 ? 'violated' : missing.length === 0 && j.checked > 0 ? 'held' : 'not-evaluable'
   if (name === 'not-evaluable' && missing.length === 0)
-    missing.push(rule.needs[0] ? { ...joined.abilities.missing(rule.needs[0]), why: `the bundle holds no ${rule.subjects}` } : { needs: rule.subjects, why: 'the bundle holds none', when: 'next-time', collect: 'see the rule' })
+    missing.push(
+      rule.needs[0]
+        ? { ...joined.abilities.missing(rule.needs[0]), why: `the bundle holds no ${rule.subjects}` }
+        : { needs: rule.subjects, why: 'the bundle holds none', when: 'next-time', collect: 'see the rule' },
+    )
   if (name === 'violated') missing.push(...rule.helps.filter(n => !joined.abilities.has(n)).map(n => joined.abilities.missing(n)))
   return { ...head, verdict: name, confidence, applies: j.applies, checked: j.checked, findings: j.findings.length, missing }
 }

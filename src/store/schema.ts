@@ -6,11 +6,16 @@ export const SCHEMA_VERSION = 1
 
 const SQL_TYPE: Record<PhysicalColumn['kind'], string> = { id: 'INTEGER', int: 'INTEGER', big: 'BIGINT', time: 'BIGINT', double: 'DOUBLE', bool: 'BOOLEAN', text: 'VARCHAR' }
 
-export const quoted = (name: string): string => `"${name}"`
+const quoted = (name: string): string => `"${name}"`
 
 /** Statements that create the tables. */
 export function tableStatements(): string[] {
-  const evidence = (Object.keys(tables) as TableName[]).map(name => `CREATE TABLE raw.${quoted(name)} (${physicalColumns(name).map(c => `${quoted(c.name)} ${SQL_TYPE[c.kind]}`).join(', ')})`)
+  const evidence = (Object.keys(tables) as TableName[]).map(
+    name =>
+      `CREATE TABLE raw.${quoted(name)} (${physicalColumns(name)
+        .map(c => `${quoted(c.name)} ${SQL_TYPE[c.kind]}`)
+        .join(', ')})`,
+  )
   return [
     'CREATE SCHEMA raw',
     'CREATE TABLE raw.meta (name VARCHAR, value VARCHAR)',

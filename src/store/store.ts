@@ -112,7 +112,23 @@ export class Store {
   async addSources(sources: readonly SourceRow[]): Promise<void> {
     const insert = await this.connection.prepare(`INSERT INTO raw.source VALUES (${Array(15).fill('?').join(', ')})`)
     for (const s of sources) {
-      const values = [s.id, s.path, s.format, BigInt(s.bytes), s.sha256, BigInt(s.records), BigInt(s.problems), s.node, s.namespace, s.pod, s.container, s.proxy, s.zone, s.first, s.last]
+      const values = [
+        s.id,
+        s.path,
+        s.format,
+        BigInt(s.bytes),
+        s.sha256,
+        BigInt(s.records),
+        BigInt(s.problems),
+        s.node,
+        s.namespace,
+        s.pod,
+        s.container,
+        s.proxy,
+        s.zone,
+        s.first,
+        s.last,
+      ]
       values.forEach((v, i) => bind(insert, i + 1, v))
       await insert.run()
     }

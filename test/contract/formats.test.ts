@@ -15,7 +15,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '../../src/formats')
 /** Formats without a folder of samples show their shape here. */
 const SHORT: Record<string, string> = {
   'app-log': '[2024/12/03 13:31:18] [ info] [in_syslog] TCP server binding 0.0.0.0:5190\n[2024/12/03 13:31:19] [error] connection lost\n  at line 7\n',
-  'pod-ip-timeline': '{"pod":"app-old","ip":"10.0.0.9","from":"2025-10-22T09:20:00Z","to":"2025-10-22T09:33:00Z"}\n{"pod":"app-new","ip":"10.0.0.9","from":"2025-10-22T09:34:30Z","to":null,"note":"approx"}\n',
+  'pod-ip-timeline':
+    '{"pod":"app-old","ip":"10.0.0.9","from":"2025-10-22T09:20:00Z","to":"2025-10-22T09:33:00Z"}\n{"pod":"app-new","ip":"10.0.0.9","from":"2025-10-22T09:34:30Z","to":null,"note":"approx"}\n',
 }
 
 /** Small samples of a format, by file name. */

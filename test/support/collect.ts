@@ -60,7 +60,7 @@ export function collect(format: Format, bytes: Buffer | string, more: Partial<Me
       out.records.push(s)
     },
     recall: (s: Span) => {
-      if (!out.records.some(r => r.byteStart <= s.byteStart && s.byteEnd <= r.byteEnd)) throw new Error('a span was recalled that is no record')
+      if (!isWithin(out.records, s)) throw new Error('a span was recalled that is no record')
       span = s
     },
     problem: (kind: ProblemKind, says: string, s: Span) => out.problems.push({ kind, says, span: s }),
@@ -95,6 +95,19 @@ export function collect(format: Format, bytes: Buffer | string, more: Partial<Me
     at += used
   } while (fed < all.length)
   return out
+}
+
+/** Whether one of `records`, which are in order, holds `s`. */
+function isWithin(records: readonly Span[], s: Span): boolean {
+  let low = 0
+  let high = records.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((records[middle] as Span).byteStart <= s.byteStart) low = middle
+    else high = middle - 1
+  }
+  const r = records[low]
+  return r !== undefined && r.byteStart <= s.byteStart && s.byteEnd <= r.byteEnd
 }
 
 function holes(spans: readonly Span[], size: number): string[] {

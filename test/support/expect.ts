@@ -48,7 +48,12 @@ export async function judgeCase(folder: string): Promise<string[]> {
 }
 
 async function judge(folder: string, wanted: Wanted): Promise<string[]> {
-  const { report } = await analyzeBundle(await openBundle((wanted.args ?? ['input']).map(a => join(folder, a)), null))
+  const { report } = await analyzeBundle(
+    await openBundle(
+      (wanted.args ?? ['input']).map(a => join(folder, a)),
+      null,
+    ),
+  )
   const text = renderers.json(report, { color: false, width: 120, prefix: '' })
   const code = exitCode(report, { failOn: 'low', minConfidence: 'possible' })
   return [
@@ -97,7 +102,9 @@ function findings(report: Report, wanted: Wanted): string[] {
   const real = report.findings.filter(f => f.severity !== 'info')
   for (const a of wanted.absent ?? []) for (const f of real) if (f.code.startsWith(a)) wrong.push(`finds ${f.code}: ${f.title}`)
   for (const a of wanted.absent_about ?? [])
-    for (const f of real) if (f.code.startsWith(a.code) && Object.entries(a.subject).every(([k, v]) => contains(k, subjectOf(f)[k], v))) wrong.push(`finds ${f.code} about ${JSON.stringify(a.subject)}`)
+    for (const f of real)
+      if (f.code.startsWith(a.code) && Object.entries(a.subject).every(([k, v]) => contains(k, subjectOf(f)[k], v)))
+        wrong.push(`finds ${f.code} about ${JSON.stringify(a.subject)}`)
   if (wanted.only) for (const f of real) if (!used.has(f) && !(wanted.may_find ?? []).some(c => hasPrefix(f.code, c))) wrong.push(`finds ${f.code} too: ${f.title}`)
   for (const a of wanted.at_most ?? [])
     for (const f of report.findings) {
@@ -123,13 +130,16 @@ function differences(f: Finding, want: NonNullable<Wanted['findings']>[number]):
 }
 
 function failures(report: Report, wanted: Wanted): string[] {
-  const matches = (have: unknown, want: string | number): boolean => (typeof want === 'number' ? Number(have) === want : have !== null && have !== undefined && String(have).includes(want))
+  const matches = (have: unknown, want: string | number): boolean =>
+    typeof want === 'number' ? Number(have) === want : have !== null && have !== undefined && String(have).includes(want)
   return [
     ...(wanted.failures_total !== undefined && report.failures.total !== wanted.failures_total ? [`${report.failures.total} failures, not ${wanted.failures_total}`] : []),
     ...(wanted.failures ?? []).flatMap(w => {
       const hits = report.failures.list.filter(f => Object.entries(w.match).every(([k, v]) => matches((f as unknown as Record<string, unknown>)[k], v)))
       if (hits.length === 0) return [`no failure ${JSON.stringify(w.match)}`]
-      return hits.some(h => w.cause.some(c => hasPrefix(h.cause, c))) ? [] : [`failure ${JSON.stringify(w.match)} is ${hits.map(h => h.cause).join(', ')}, not ${w.cause.join(' or ')}`]
+      return hits.some(h => w.cause.some(c => hasPrefix(h.cause, c)))
+        ? []
+        : [`failure ${JSON.stringify(w.match)} is ${hits.map(h => h.cause).join(', ')}, not ${w.cause.join(' or ')}`]
     }),
   ]
 }

@@ -3,6 +3,7 @@ import type { Endpoint } from '../../model/endpoint.js'
 import { ECONNREFUSED, ECONNRESET, EHOSTUNREACH, EPIPE, ETIMEDOUT, errnoOf, tlsErrno } from './errors.js'
 import type { Closed, Connection, Errno, Line } from './life.js'
 import { isNear, type State } from './state.js'
+import { adopt, established, failed } from './tcp.js'
 
 export type Handler = (s: State, l: Line) => void
 
@@ -23,6 +24,7 @@ const aboutKnown =
   }
 
 const connected = aboutKnown((_, l, c) => {
+  established(l, c)
   if (c.tConnected !== null || c.marks.some(m => m.role === 'connected')) return
   c.tConnected = l.t
   c.marks.push({ role: 'connected', line: l })
@@ -35,7 +37,7 @@ const connectError = about((_, l, c) => {
 })
 
 /** tcp_proxy prints the same words about the client's connection. */
-const connectTimeout = aboutKnown((_, l, c) => {
+const connectTimeout = about((_, l, c) => {
   if (c.side !== 'upstream') return
   c.failure = 'connect timeout'
   c.marks.push({ role: 'timeout', line: l })
@@ -68,6 +70,8 @@ const closeSocket = about((s, l, c) => {
   else if (errno) explain(s, l, c, errno)
   // At debug level a clear-text reset prints nothing else: a FIN or a timeout would have said so.
   else s.close(l, c, c.failure === null && isConnected(c) ? 'rst' : 'local')
+  if (c.side === 'downstream') s.endSession(c)
+  else if (!isConnected(c)) failed(s, l, c)
   s.trim()
 })
 
@@ -140,8 +144,11 @@ function endpointOf(text: string | undefined): Endpoint {
 }
 
 export const socketHandlers: Readonly<Record<string, Handler>> = {
-  'connecting to {}': (s, l) => s.open(l, 'upstream', endpointOf(l.args[0])),
-  'new connection from {}': (s, l) => s.open(l, 'downstream', endpointOf(l.args[0])),
+  'connecting to {}': (s, l) => {
+    const c = s.open(l, 'upstream', endpointOf(l.args[0]))
+    if (c) adopt(s, l, c)
+  },
+  'new connection from {}': (s, l) => void s.open(l, 'downstream', endpointOf(l.args[0])),
   connected,
   'delayed connect error: {}': connectError,
   'immediate connect error: {}': connectError,

@@ -21,6 +21,8 @@ interface Thread {
   using: { readonly connection: Connection; readonly reused: boolean; readonly line: Line } | null
   /** The attempt that it began. */
   attempt: Attempt | null
+  /** The TCP session that it is about to connect for. */
+  creating: { readonly session: Stream; readonly line: Line } | null
   /** The last errno line without an id: it explains the close that follows. */
   errno: Errno | null
   closing: { readonly connection: Connection; readonly line: Line } | null
@@ -59,7 +61,7 @@ export class State {
     const key = l.thread ?? ''
     let state = this.threads.get(key)
     if (!state) {
-      state = { using: null, attempt: null, errno: null, closing: null }
+      state = { using: null, attempt: null, creating: null, errno: null, closing: null }
       this.threads.set(key, state)
     }
     return state
@@ -84,22 +86,45 @@ export class State {
     this.started = true
   }
 
-  open(l: Line, side: Connection['side'], remote: Endpoint): void {
+  /** Answers the new connection. A client's may have been mentioned before it is said to be new. */
+  open(l: Line, side: Connection['side'], remote: Endpoint): Connection | null {
     const id = l.connectionId
-    if (id === null) return
+    if (id === null) return null
     const live = this.connections.get(id)
     // The first lines about a connection may lie before the log begins: only one that was seen to open, and not to close, is in the way.
     if (live?.closed === 'open' && live.marks[0]?.role === 'opened') this.mixes(l)
     if (id + ID_REORDER < this.highest) this.mixes(l)
     if (id > this.highest) this.highest = id
     if (live) this.out.connection(live)
-    this.connections.set(id, { ...this.blank(l, id), side, remote, tConnecting: l.t, marks: [{ role: 'opened', line: l }] })
+    const c: Connection = { ...this.blank(l, id), side, remote, tConnecting: l.t, marks: [{ role: 'opened', line: l }] }
+    this.connections.set(id, c)
+    return c
   }
 
   private blank(l: Line, id: bigint): Connection {
     return {
-      id, process: this.process, source: this.source, proxy: this.proxy, side: 'upstream', remote: { ip: null, port: null }, thread: l.thread, tConnecting: null, tConnected: null, tFirstUse: null,
-      tLastUse: null, tClosed: null, closed: 'open', errno: null, failure: null, cluster: null, streams: 0, pending: 0, goaway: false, error: null, unanswered: new Set(), marks: [],
+      id,
+      process: this.process,
+      source: this.source,
+      proxy: this.proxy,
+      side: 'upstream',
+      remote: { ip: null, port: null },
+      thread: l.thread,
+      tConnecting: null,
+      tConnected: null,
+      tFirstUse: null,
+      tLastUse: null,
+      tClosed: null,
+      closed: 'open',
+      errno: null,
+      failure: null,
+      cluster: null,
+      streams: 0,
+      pending: 0,
+      goaway: false,
+      error: null,
+      unanswered: new Set(),
+      marks: [],
     }
   }
 
@@ -125,11 +150,30 @@ export class State {
   }
 
   stream(l: Line): Stream | null {
-    if (l.streamId === null) return null
-    const key = keyOf(l)
+    return l.streamId === null ? null : this.streamOf(l.connectionId, l.streamId)
+  }
+
+  /** A TCP session: the stream without id of its client's connection. */
+  session(l: Line): Stream | null {
+    return l.connectionId === null ? null : this.streamOf(l.connectionId, '')
+  }
+
+  private streamOf(connection: bigint | null, streamId: string): Stream {
+    const key = keyOf(connection, streamId)
     let s = this.streams.get(key)
     if (!s) {
-      s = { source: this.source, process: this.process, downstreamConnectionId: l.connectionId, streamId: l.streamId, requestId: null, cluster: null, localReply: null, status: null, retrying: false, attempts: [] }
+      s = {
+        source: this.source,
+        process: this.process,
+        downstreamConnectionId: connection,
+        streamId,
+        requestId: null,
+        cluster: null,
+        localReply: null,
+        status: null,
+        retrying: false,
+        attempts: [],
+      }
       this.streams.set(key, s)
     }
     return s
@@ -137,7 +181,15 @@ export class State {
 
   /** The stream is over: its record leaves. */
   finish(l: Line): void {
-    const key = keyOf(l)
+    this.leave(keyOf(l.connectionId, l.streamId ?? ''))
+  }
+
+  /** The client's connection is over, and with it its TCP session, if it was one. */
+  endSession(c: Connection): void {
+    this.leave(keyOf(c.id, ''))
+  }
+
+  private leave(key: string): void {
     const s = this.streams.get(key)
     if (!s) return
     this.streams.delete(key)
@@ -182,4 +234,4 @@ export class State {
   }
 }
 
-const keyOf = (l: Line): string => `${l.connectionId ?? ''}/${l.streamId ?? ''}`
+const keyOf = (connection: bigint | null, stream: string): string => `${connection ?? ''}/${stream}`

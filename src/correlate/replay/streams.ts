@@ -1,8 +1,10 @@
 /** Lines about streams: which connection each attempt got, how it ended, and what the client was told. */
 import { MILLISECOND } from '../../model/instant.js'
-import type { Attempt, Connection, Line, Mark, Stream } from './life.js'
+import { beginAttempt } from './attempt.js'
+import type { Attempt, Connection, Line } from './life.js'
 import type { Handler } from './sockets.js'
 import { isNear, type State } from './state.js'
+import { creating } from './tcp.js'
 
 /** A reset that follows a close on the same thread is written at once. */
 const SAME_EVENT = 5n * MILLISECOND
@@ -22,16 +24,6 @@ function touch(c: Connection, l: Line): void {
   c.tLastUse = l.t
 }
 
-const begin = (s: Stream, l: Line, more: Partial<Attempt> & { marks: Mark[] }): Attempt => {
-  const a: Attempt = {
-    number: s.attempts.length + 1, stream: s, connection: null, joinedBy: null, tStart: l.t, tEnd: null, outcome: 'open', reason: null, transport: null, reused: false, responded: false,
-    inferred: false, healed: false, ...more,
-  }
-  s.attempts.push(a)
-  s.retrying = false
-  return a
-}
-
 const ready: Handler = (state, l) => {
   const s = state.stream(l)
   if (!s) return
@@ -41,7 +33,7 @@ const ready: Handler = (state, l) => {
   const c = using?.connection ?? null
   const last = s.attempts.at(-1)
   if (last?.outcome === 'open' && last.connection === c && !s.retrying) return
-  const a = begin(s, l, {
+  const a = beginAttempt(s, l, {
     connection: c,
     joinedBy: c ? 'connection-id' : null,
     reused: using?.reused ?? false,
@@ -84,7 +76,7 @@ const reset =
     const { closing } = state.thread(l)
     const near = OF_CONNECTION.has(reason) && closing && isNear(closing.line, l, SAME_EVENT) ? closing.connection : null
     const last = s.attempts.at(-1)
-    const a = last && !s.retrying && (last.outcome !== 'reset' || last.inferred) ? last : begin(s, l, { marks: [] })
+    const a = last && !s.retrying && (last.outcome !== 'reset' || last.inferred) ? last : beginAttempt(s, l, { marks: [] })
     a.connection?.unanswered.delete(a)
     if (a.connection === null && near) {
       a.connection = near
@@ -147,6 +139,7 @@ export const streamHandlers: Readonly<Record<string, Handler>> = {
   'request headers complete (end_stream={}):': headers,
   'router decoding headers:': headers,
   "cluster '{}' match for URL '{}'": ofCluster,
+  'Creating connection to cluster {}': creating,
   'using existing fully connected connection': use(true),
   'using existing connection': use(true),
   'using existing early data ready connection': use(true),

@@ -67,7 +67,7 @@ const INDENTED = /^ {30,200}\S/
 export const cfAppLog: TextFormat = {
   id: 'cf-app-log',
   title: 'cf logs: application log with platform lines (Cloud Foundry)',
-  names: [/(^|\/)cf[-_.]?(app[-_.]?)?logs?[^/]*\.(txt|log)(\.gz)?$/],
+  names: [/(^|\/)cf[-_.]?(app[-_.]?)?logs?[^/]{0,100}\.(txt|log)(\.gz)?$/],
   collect: 'cf logs <app> --recent > cf-logs.txt',
   recogniser: context => ({
     match: unit => read(unit.text, context),

@@ -36,7 +36,7 @@ function writeFact(fact: InstanceFact, line: LagerLine, at: Instant, sink: Sink)
 export const diegoLog: TextFormat = {
   id: 'diego-log',
   title: 'rep or executor log of a Diego cell (lager JSON)',
-  names: [/(^|\/)(rep|executor)[^/]*\.log(\.gz)?$/],
+  names: [/(^|\/)(rep|executor)[^/]{0,100}\.log(\.gz)?$/],
   collect: 'bosh -d <cf-deployment> ssh diego-cell/<index> -c "sudo cat /var/vcap/sys/log/rep/rep.stdout.log" -r --column Stdout > rep-<cell>.stdout.log',
   recogniser: () => ({
     json: (value, unit, sink) => {

@@ -122,7 +122,7 @@ class AccessLog implements Recogniser<Found> {
 export const envoyAccess: TextFormat = {
   id: 'envoy-access',
   title: 'Envoy access log: text or JSON of Envoy, Istio, Envoy Gateway, Contour, Consul, Cilium, Emissary, or a format of your own',
-  names: [/access.*\.(log|jsonl?)(\.gz)?$/i, /(istio-proxy|envoy)[^/]*\.log(\.gz)?$/i],
+  names: [/access.{0,100}\.(log|jsonl?)(\.gz)?$/i, /(istio-proxy|envoy)[^/]{0,100}\.log(\.gz)?$/i],
   collect: 'kubectl logs -n <namespace> <pod> -c <istio-proxy or envoy> > <pod>.envoy-access.log',
   recogniser: context => new AccessLog(context) as Recogniser,
 }

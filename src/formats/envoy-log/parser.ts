@@ -131,7 +131,7 @@ function writeLine(line: Line, ids: { connection?: string | null; stream?: strin
 export const envoyLog: TextFormat = {
   id: 'envoy-log',
   title: 'Envoy application log',
-  names: [/debug[^/]*\.(?:log|json)(?:\.gz)?$/, /(?:^|\/)envoy(?:-\d{1,4})?\.log(?:\.gz)?$/],
+  names: [/debug[^/]{0,100}\.(?:log|json)(?:\.gz)?$/, /(?:^|\/)envoy(?:-\d{1,4})?\.log(?:\.gz)?$/],
   collect: 'kubectl logs -n <namespace> <pod> -c <container> > <pod>-debug.log',
   recogniser: (context): Recogniser<Found> => ({
     match: unit => match(unit, context),

@@ -88,7 +88,7 @@ function writeRequest(line: AccessLine, sink: Sink): void {
 export const gorouterAccess: TextFormat = {
   id: 'gorouter-access',
   title: 'gorouter access log (Cloud Foundry)',
-  names: [/(^|\/)(go)?router[^/]*access[^/]*\.log(\.gz)?$/, /(^|\/)access\.log(\.gz)?$/],
+  names: [/(^|\/)(go)?router[^/]{0,100}access[^/]{0,100}\.log(\.gz)?$/, /(^|\/)access\.log(\.gz)?$/],
   collect: 'bosh -d <cf-deployment> ssh router -c "sudo cat /var/vcap/sys/log/gorouter/access.log" -r --column Stdout > gorouter-access.log',
   recogniser: context => ({
     match: unit => readAccessLine(unit.text, context),

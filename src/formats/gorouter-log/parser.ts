@@ -52,7 +52,7 @@ function writeFacts(message: string, line: LagerLine, at: Instant, sink: Sink): 
 export const gorouterLog: TextFormat = {
   id: 'gorouter-log',
   title: 'gorouter log, JSON lines (Cloud Foundry)',
-  names: [/(^|\/)(go)?router[^/]*\.(stdout|stderr|log)(\.[^/]*)?$/],
+  names: [/(^|\/)(go)?router[^/]{0,100}\.(stdout|stderr|log)(\.[^/]{0,100})?$/],
   collect: 'bosh -d <cf-deployment> ssh router -c "sudo cat /var/vcap/sys/log/gorouter/gorouter.stdout.log" -r --column Stdout > gorouter.stdout.log',
   recogniser: context => ({
     json: (value, unit, sink) => {

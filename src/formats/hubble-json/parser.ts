@@ -104,7 +104,7 @@ function writeLost(lost: JsonObject, outer: JsonObject | undefined, unit: Unit, 
 export const hubbleJson: TextFormat = {
   id: 'hubble-json',
   title: 'Hubble flows as JSON: `hubble observe -o json`, the exporter of the agent',
-  names: [/hubble[^/]*\.(json|jsonl|log)(\.gz)?$/, /(^|\/)events(-[^/]*)?\.log(\.gz)?$/],
+  names: [/hubble[^/]{0,100}\.(json|jsonl|log)(\.gz)?$/, /(^|\/)events(-[^/]{0,100})?\.log(\.gz)?$/],
   collect: 'hubble observe --since <duration> -o json > hubble-<node>.json',
   recogniser: () => ({ json: read }),
 }

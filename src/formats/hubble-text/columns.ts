@@ -11,7 +11,7 @@ const NUMBER = /^\d{1,10}$/
 const LOSS_SUMMARY = /^CPU\(-?\d{1,10}\) - (\d{1,20})(?: \((.{0,200})\))?$/
 const LOSS_SOURCE = /^(?:[A-Z_]{1,40}|\d{1,10})$/
 
-export const isTableHeader = (line: string): boolean => /^TIMESTAMP {3,}[A-Z/ ]{4,600}$/.test(line)
+export const isTableHeader = (line: string): boolean => /^TIMESTAMP {3}[A-Z/ ]{4,600}$/.test(line)
 
 /** One row, read by itself: an empty cell is only known from what the others look like. */
 export function readTableRow(line: string, fallback: Instant | null, context: TimeContext): RecordText | null {

@@ -26,7 +26,7 @@ function match(unit: Unit, context: TimeContext): Found | null {
 export const hubbleText: TextFormat = {
   id: 'hubble-text',
   title: 'Hubble flows as text: `hubble observe`, compact, table or dict',
-  names: [/hubble[^/]*\.(txt|log|out)(\.gz)?$/],
+  names: [/hubble[^/]{0,100}\.(txt|log|out)(\.gz)?$/],
   collect: 'hubble observe --since <duration> --print-node-name --time-format RFC3339Nano > hubble.txt',
   recogniser: context => ({
     match: unit => match(unit, context),

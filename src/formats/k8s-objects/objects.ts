@@ -3,8 +3,9 @@
  * Lists and watch events are taken apart by their readers.
  */
 import type { Sink } from '../../model/sink.js'
+import { writeEvent } from '../k8s-events/event.js'
 import { get, getObject, getString, isJsonObject, type JsonObject } from '../text/json.js'
-import { addressesIn, metadataOf, objectsIn, portText, qualified, subjectOf, timeOf, words, writeFact } from './facts.js'
+import { addressesIn, metadataOf, objectsIn, portText, qualified, subjectOf, words, writeFact } from './facts.js'
 import { writeCiliumEndpoint, writeCiliumNode, writeEndpointSlice, writeEndpoints, writeNodeObject, writeService } from './network.js'
 import { writePod } from './pod.js'
 
@@ -64,17 +65,6 @@ function writeGatewayAddresses(o: JsonObject, sink: Sink): void {
   for (const a of objectsIn(getObject(o, 'status'), 'addresses'))
     for (const ip of addressesIn([getString(a, 'value')]))
       writeFact({ subject: subjectOf(o), kind: 'service', what: 'listed', ip, uid: getString(metadataOf(o), 'uid'), reason: 'Gateway' }, sink)
-}
-
-/** Kubernetes events beside other objects in one list. */
-function writeEvent(o: JsonObject, sink: Sink): void {
-  const about = getObject(o, 'involvedObject') ?? getObject(o, 'regarding')
-  const row = sink.event
-  row.begin(timeOf(o, 'eventTime') ?? timeOf(o, 'lastTimestamp') ?? timeOf(o, 'deprecatedLastTimestamp') ?? timeOf(o, 'firstTimestamp'))
-  row.subject(qualified(getString(about, 'namespace'), getString(about, 'name')))
-  row.kind(getString(about, 'kind'))
-  row.reason(getString(o, 'reason'))
-  row.text(getString(o, 'message') ?? getString(o, 'note'))
 }
 
 /** Says that the object exists. The time of its creation would stretch the time that the bundle is about: it is text. */

@@ -142,7 +142,7 @@ export function readBlock(b: Block, text: string): JsonObject | null {
 }
 
 /** One document, or null. Depth and aliases are bounded; tags other than the core's are errors. */
-function loadYaml(text: string): JsonObject | null {
+export function loadYaml(text: string): JsonObject | null {
   try {
     const value = load(text, { schema: CORE_SCHEMA, json: true, maxDepth: limits.depth, maxAliases: 100 })
     return isJsonObject(value) ? value : null

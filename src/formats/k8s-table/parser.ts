@@ -4,7 +4,7 @@ import type { Sink } from '../../model/sink.js'
 import type { MemberContext } from '../format.js'
 import { type Fact, writeFact } from '../k8s-objects/facts.js'
 import type { Recogniser, TextFormat, Unit } from '../text/reader.js'
-import { readIso } from '../text/time.js'
+import { readDateLine, readIso } from '../text/time.js'
 import { beginsDescription, continuesDescription, readDescription } from './describe.js'
 import { type Columns, readColumns, readPodRow, readRow } from './table.js'
 import { type Moment, momentTime, readMoments } from './timeline.js'
@@ -17,9 +17,6 @@ type Found =
   | { readonly is: 'around' }
 
 const STAMP = /^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?:\s+|$)/
-/** `date` without a format: `Mon Nov 30 21:47:33 UTC 2026`. */
-const DATE = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (UTC|GMT|[+-]\d{4}) (\d{4})$/
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const NOISE = /^(?:```[\w-]{0,20}\s*$|\$ (?:sudo )?(?:k|kubectl|oc) |No resources found|Defaulted container )/
 
 function recogniser(context: MemberContext): Recogniser<Found> {
@@ -29,7 +26,7 @@ function recogniser(context: MemberContext): Recogniser<Found> {
 
   const match = ({ text, wrapper }: Unit): Found | null => {
     const stamp = STAMP.exec(text)
-    const at = stamp ? readIso(stamp[1] as string, context) : dateLine(text)
+    const at = stamp ? readIso(stamp[1] as string, context) : readDateLine(text)
     if (at && (!stamp || stamp[0].length === text.length)) {
       clock = at
       return { is: 'around' }
@@ -85,18 +82,10 @@ function writeDescription(lines: number, unit: Unit, sink: Sink): void {
   }
 }
 
-function dateLine(text: string): Instant | null {
-  const m = text.length < 40 ? DATE.exec(text) : null
-  const month = m ? MONTHS.indexOf(m[1] as string) + 1 : 0
-  if (!m || month === 0) return null
-  const zone = m[4] === 'GMT' ? 'UTC' : m[4]
-  return readIso(`${m[5]}-${String(month).padStart(2, '0')}-${(m[2] as string).padStart(2, '0')}T${m[3]}${zone === 'UTC' ? 'Z' : zone}`)
-}
-
 export const k8sTable: TextFormat = {
   id: 'k8s-table',
   title: 'kubectl tables and descriptions, notes of when a pod changed',
-  names: [/(?:pods?|nodes?|svc|endpoints?|describe|timeline)[^/]*\.(?:txt|log)(\.gz)?$/],
+  names: [/(?:pods?|nodes?|svc|endpoints?|describe|timeline)[^/]{0,100}\.(?:txt|log)(\.gz)?$/],
   collect: 'while sleep 5; do date -u +%Y-%m-%dT%H:%M:%SZ; kubectl get pods -A -o wide; done > pods-wide.txt',
   split: 'none',
   recogniser: context => recogniser(context) as Recogniser,

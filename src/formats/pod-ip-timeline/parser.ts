@@ -82,7 +82,7 @@ function recogniser(context: MemberContext): Recogniser<Found> {
 export const podIpTimeline: TextFormat = {
   id: 'pod-ip-timeline',
   title: 'timeline of pod addresses',
-  names: [/pod-?ips?[^/]*\.(jsonl?|csv|tsv|txt)(\.gz)?$/, /timeline[^/]*\.(jsonl?|csv|tsv|txt)(\.gz)?$/],
+  names: [/pod-?ips?[^/]{0,100}\.(jsonl?|csv|tsv|txt)(\.gz)?$/, /timeline[^/]{0,100}\.(jsonl?|csv|tsv|txt)(\.gz)?$/],
   collect: 'write one line per owner: <ip> <namespace>/<pod> from <start> to <end>',
   split: 'none',
   recogniser: context => recogniser(context) as Recogniser,

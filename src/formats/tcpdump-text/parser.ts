@@ -188,7 +188,7 @@ function writePacket(p: Packet, at: Instant | null, sink: Sink): void {
 export const tcpdumpText: TextFormat = {
   id: 'tcpdump-text',
   title: 'tcpdump, printed as text',
-  names: [/tcpdump[^/]*\.(txt|log|out)(\.gz)?$/],
+  names: [/tcpdump[^/]{0,100}\.(txt|log|out)(\.gz)?$/],
   collect: 'tcpdump -i any -nn -tttt -S --nano <filter> > tcpdump.txt',
   split: 'none',
   recogniser: context => recogniser(context) as Recogniser,

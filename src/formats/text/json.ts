@@ -23,13 +23,6 @@ export const getNumber = (o: JsonObject | undefined, key: string): number | null
   const n = typeof v === 'number' ? v : typeof v === 'string' && v !== '' ? Number(v) : Number.NaN
   return Number.isFinite(n) ? n : null
 }
-/** An integer of any size (numbers or digits in a string), or null. */
-export const getBig = (o: JsonObject | undefined, key: string): bigint | null => {
-  const v = o && get(o, key)
-  if (typeof v === 'number' && Number.isSafeInteger(v)) return BigInt(v)
-  return typeof v === 'string' && /^-?\d{1,19}$/.test(v) ? BigInt(v) : null
-}
-
 const LONG_NUMBER = /[:[,\s]-?\d{16}/
 
 /**

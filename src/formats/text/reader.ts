@@ -43,6 +43,8 @@ export interface TextFormat extends Omit<Format, 'sniff' | 'open' | 'split'> {
   readonly split?: 'none' | 'line' | 'resync'
   /** True for a format that takes almost any line: asked only where it is the member's own. */
   readonly weak?: boolean
+  /** Whether the beginning of a member can be this format's at all: asked where single lines do not tell. */
+  confirms?(head: Buffer): boolean
   /** Another format that reads the units of this one's members, too, and whether the beginning of a member says that they are this one's: it then has the other's votes. */
   readonly refines?: { readonly id: FormatId; when(head: Buffer): boolean }
   recogniser(context: MemberContext): Recogniser
@@ -61,9 +63,14 @@ export function textFormats(list: readonly TextFormat[]): Format[] {
     names: own.names,
     split: own.split ?? 'line',
     collect: own.collect,
-    sniff: (head, context) => share(list, own.id, head, context),
+    sniff: (head, context) => (own.confirms?.(head) === false ? 0 : share(list, own.id, head, context)),
     // A weak format is asked only where the member is its own: elsewhere it would turn lines that nobody understood into events, and hide them.
-    open: context => new TextParser(order(list, own.id).filter(f => !f.weak || f.id === own.id).map(f => named(f, context))),
+    open: context =>
+      new TextParser(
+        order(list, own.id)
+          .filter(f => !f.weak || f.id === own.id)
+          .map(f => named(f, context)),
+      ),
   }))
 }
 
@@ -87,7 +94,10 @@ function share(list: readonly TextFormat[], id: FormatId, head: Buffer, context:
       total++
       if (who) count.set(who, (count.get(who) ?? 0) + 1)
     }
-    const parser = new TextParser([...list.filter(f => !f.weak), ...list.filter(f => f.weak)].map(f => named(f, context)), vote)
+    const parser = new TextParser(
+      [...list.filter(f => !f.weak), ...list.filter(f => f.weak)].map(f => named(f, context)),
+      vote,
+    )
     parser.parse({ bytes: head, byteStart: 0, line: 1, last: head.length < limits.head }, silent)
     const strong = [...count].filter(([f]) => !list.find(l => l.id === f)?.weak)
     // A weak format takes almost any line: it is the member's own only where no other format has anything.
@@ -134,7 +144,8 @@ export class TextParser implements Parser {
   private inArray = false
   /** Reads the list object that the member is in, item by item. */
   private list: ListReader | null = null
-  private skippingLine = false
+  /** Where the line began that is too long and not at its end yet. */
+  private longLine: { readonly byteStart: number; readonly line: number } | null = null
 
   constructor(formats: readonly Named[], vote: ((by: FormatId | null) => void) | null = null) {
     this.formats = formats
@@ -142,7 +153,7 @@ export class TextParser implements Parser {
   }
 
   atStart(): boolean {
-    return this.pending === null && !this.inArray && this.list === null && !this.skippingLine
+    return this.pending === null && !this.inArray && this.list === null && this.longLine === null
   }
 
   parse(block: Block, sink: Sink): number {
@@ -158,11 +169,8 @@ export class TextParser implements Parser {
       if (!complete) end = bytes.length
       const next = complete ? end + 1 : end
       const span = lineSpan(block.byteStart + at, block.byteStart + next, line)
-      if (this.skippingLine || (next - at > limits.line && !this.list)) {
-        this.flush(sink)
-        sink.problem('limit', `a line longer than ${limits.line} bytes was not read`, span)
-        this.skippingLine = !complete
-      } else {
+      if (this.longLine || (next - at > limits.line && !this.list)) this.passOver(span, complete || block.last, sink)
+      else {
         const taken = this.list ? this.listPart(this.list, block, at, line, sink) : this.unit(block, at, end, next, span, sink)
         if (taken === 0) break
         line += countLines(bytes, at, taken)
@@ -174,6 +182,17 @@ export class TextParser implements Parser {
     }
     if (block.last) this.flush(sink)
     return at
+  }
+
+  /** A line that is too long, block by block: one problem at its end. */
+  private passOver(span: Span, ends: boolean, sink: Sink): void {
+    if (!this.longLine) {
+      this.flush(sink)
+      this.vote?.(null)
+    }
+    const from = this.longLine ?? { byteStart: span.byteStart, line: span.line ?? 1 }
+    this.longLine = ends ? null : from
+    if (ends) sink.problem('limit', `a line longer than ${limits.line} bytes was not read`, lineSpan(from.byteStart, span.byteEnd, from.line))
   }
 
   /** Reads the unit that begins at `at`. Answers where it ends, or 0 where more bytes are needed. */

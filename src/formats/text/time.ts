@@ -52,6 +52,18 @@ export function readStamp(text: string, context: TimeContext, zone: 'utc' | 'loc
   return nearest([about - 1, about, about + 1].map(inYear), ref, guess)
 }
 
+const DATE_LINE = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) (UTC|GMT|[+-]\d{4}) (\d{4})$/
+
+/** What `date` prints without a format, in the C locale: `Mon Nov 30 21:47:33 UTC 2026`. */
+export function readDateLine(text: string): Instant | null {
+  const m = text.length < 40 ? DATE_LINE.exec(text) : null
+  const month = m ? MONTHS.indexOf(m[1] as string) + 1 : 0
+  if (!m || month === 0) return null
+  const offset = m[6] === 'GMT' ? 0 : zoneOffset(m[6] as string)
+  const ns = instant(Number(m[7]), month, Number(m[2]), Number(m[3]), Number(m[4]), Number(m[5]), undefined, offset)
+  return ns === null ? null : { ns, guess: null }
+}
+
 const CLOCK = /^(\d\d):(\d\d):(\d\d)\.(\d{1,9})$/
 
 /** `13:32:04.538539`: the date that lies nearest to the reference. null without a reference: a time of day alone is no instant. */
@@ -73,7 +85,8 @@ export function readClock(text: string, context: TimeContext): Instant | null {
 export function readEpoch(text: string): Instant | null {
   const m = /^(\d{9,11})(?:\.(\d{1,12}))?$/.exec(text)
   if (!m) return null
-  return { ns: BigInt(m[1] as string) * 1_000_000_000n + fraction(m[2]?.slice(0, 9)), guess: null }
+  const ns = storable(BigInt(m[1] as string) * 1_000_000_000n + fraction(m[2]?.slice(0, 9)))
+  return ns === null ? null : { ns, guess: null }
 }
 
 /** The candidate inside the reference interval, else the one with the least distance to it. */
@@ -98,12 +111,26 @@ function fraction(digits: string | undefined): bigint {
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 /** An instant from its parts, or null where no such date or time exists. Second 60 is the next minute's first. */
-export function instant(year: number, month: number, day: number, hour: number, minute: number, second: number, digits: string | undefined, offsetMinutes: number): Nanoseconds | null {
+export function instant(
+  year: number,
+  month: number,
+  day: number,
+  hour: number,
+  minute: number,
+  second: number,
+  digits: string | undefined,
+  offsetMinutes: number,
+): Nanoseconds | null {
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   const days = (DAYS[month - 1] ?? 0) + (month === 2 && leap ? 1 : 0)
   if (year < 1 || day < 1 || day > days || hour > 23 || minute > 59 || second > 60) return null
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day) // Date.UTC reads years under 100 as 19xx
   const ms = date.getTime() + ((hour * 60 + minute - offsetMinutes) * 60 + second) * 1000
-  return BigInt(ms) * 1_000_000n + fraction(digits)
+  return storable(BigInt(ms) * 1_000_000n + fraction(digits))
 }
+
+const LAST = 9_223_372_036_854_775_807n
+
+/** 64 bits hold the years 1677 to 2262. What lies outside is no time of evidence: Go prints the year 1 for a time that is not set. */
+export const storable = (ns: Nanoseconds): Nanoseconds | null => (ns > LAST || ns < -LAST ? null : ns)

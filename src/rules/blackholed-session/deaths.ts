@@ -4,6 +4,7 @@ import { type Owner, placeOf } from '../../correlate/owners.js'
 import { groupBy } from '../../model/group.js'
 import { SECOND } from '../../model/instant.js'
 import type { RuleContext } from '../rule.js'
+import { compare, laterOf } from './instants.js'
 import { podFacts } from './sessions.sql.js'
 
 export interface Death {
@@ -48,17 +49,38 @@ interface Fact {
   readonly place: Place
 }
 
-/** All of them, in order of time. */
-export async function deathsOf(context: RuleContext): Promise<Death[]> {
-  const { all } = context.owners
-  const owned = all.filter(o => o.to !== null && o.kind !== 'node' && o.kind !== 'service' && o.kind !== 'instance').map(ofOwner)
-  // An interval of ownership bounds the same end better.
-  const named = ofFacts(await readFacts(context), all).filter(n => !owned.some(o => sameEnd(o, n)))
-  return [...owned, ...named].sort(byTime)
+/** By address, each in order of time. */
+export class Deaths {
+  private readonly byIp: ReadonlyMap<string, readonly Death[]>
+
+  constructor(readonly all: readonly Death[]) {
+    this.byIp = groupBy(all, d => d.ip ?? '')
+  }
+
+  /** null: those whose address nothing names. */
+  of(ip: string | null): readonly Death[] {
+    return this.byIp.get(ip ?? '') ?? []
+  }
 }
 
-const byTime = (a: Death, b: Death): number => (a.lo !== b.lo ? (a.lo < b.lo ? -1 : 1) : compare(a.ip ?? '', b.ip ?? '') || compare(a.pod ?? '', b.pod ?? ''))
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+export async function deathsOf(context: RuleContext): Promise<Deaths> {
+  const { all } = context.owners
+  const owned = all.filter(o => o.to !== null && o.kind !== 'node' && o.kind !== 'service' && o.kind !== 'instance').map(ofOwner)
+  const facts = await readFacts(context)
+  // An interval of ownership bounds the same end better; what else tells of it is cited with it.
+  const intervals = new Pods(owned, true)
+  const named = ofFacts(facts, new Pods(facts), new Pods(all.map(o => ({ ...o, pod: o.name })))).filter(n => !intervals.near(n).some(o => sameEnd(o, n, n)))
+  const cited = new Map<Death, Place[]>()
+  for (const f of facts) {
+    const { lo } = f
+    if (lo === null || !isEnd(f)) continue
+    for (const o of intervals.near(f)) if (sameEnd(o, f, { lo, hi: f.hi ?? lo })) cited.set(o, [...(cited.get(o) ?? []), f.place])
+  }
+  return new Deaths([...owned.map(o => withPlaces(o, cited.get(o) ?? [])), ...named].sort(byTime))
+}
+
+const byTime = (a: Death, b: Death): number => compare(a.lo, b.lo) || compareText(a.ip ?? '', b.ip ?? '') || compareText(a.pod ?? '', b.pod ?? '')
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 function ofOwner(o: Owner): Death {
   const to = o.to as bigint
@@ -78,9 +100,13 @@ function ofOwner(o: Owner): Death {
   }
 }
 
-function sameEnd(owned: Death, named: Death): boolean {
-  const near = owned.hi >= named.lo - ONE_END && owned.lo <= named.hi + ONE_END
-  if (!near) return false
+function withPlaces(o: Death, told: readonly Place[]): Death {
+  const fresh = told.filter(p => !o.places.some(q => q.source === p.source && q.byteStart === p.byteStart))
+  return { ...o, places: [...o.places, ...fresh] }
+}
+
+function sameEnd(owned: Death, named: Named & { readonly ip: string | null }, at: { readonly lo: bigint; readonly hi: bigint }): boolean {
+  if (owned.hi < at.lo - ONE_END || owned.lo > at.hi + ONE_END) return false
   if (named.ip !== null) return named.ip === owned.ip && samePod(owned, named)
   // People name the workload, its pods have suffixes.
   return samePod(owned, named) || (named.pod !== null && bare(owned.pod).startsWith(`${bare(named.pod)}-`))
@@ -95,6 +121,33 @@ function samePod(a: Named, b: Named): boolean {
 }
 
 const bare = (name: string | null): string => (name ?? '').slice((name ?? '').lastIndexOf('/') + 1)
+
+/** What is about pods, found by uid and name without comparing all with all. `workloads`: also by the names that pods get from their workload. */
+class Pods<T extends Named> {
+  private readonly byKey = new Map<string, T[]>()
+
+  constructor(items: readonly T[], workloads = false) {
+    for (const item of items)
+      for (const key of new Set([...keysOf(item), ...(workloads ? prefixes(bare(item.pod)) : [])])) {
+        const list = this.byKey.get(key)
+        if (list) list.push(item)
+        else this.byKey.set(key, [item])
+      }
+  }
+
+  /** Those that may be about the same pod: names and uids still have to be compared. */
+  near(pod: Named): T[] {
+    return [...new Set(keysOf(pod).flatMap(k => this.byKey.get(k) ?? []))]
+  }
+}
+
+const keysOf = (pod: Named): string[] => [...(pod.uid === null ? [] : [`uid ${pod.uid}`]), pod.pod === null ? 'unnamed' : `name ${bare(pod.pod)}`]
+
+/** `name web`, `name web-7c9d5bdf6f` of `web-7c9d5bdf6f-x2x7m`. */
+function prefixes(name: string): string[] {
+  const parts = name.split('-').slice(0, 12)
+  return parts.map((_, i) => `name ${parts.slice(0, i + 1).join('-')}`)
+}
 
 async function readFacts({ store }: RuleContext): Promise<Fact[]> {
   const whats = await store.ids([...ENDS, ...RETURNS])
@@ -117,35 +170,40 @@ async function readFacts({ store }: RuleContext): Promise<Fact[]> {
     }))
 }
 
+const isEnd = (f: Fact): boolean => (ENDS as readonly string[]).includes(f.what)
+
 /** Ends that statements about a pod tell: those of one pod within two minutes are one. */
-function ofFacts(facts: readonly Fact[], owners: readonly Owner[]): Death[] {
-  const isEnd = (f: Fact): boolean => (ENDS as readonly string[]).includes(f.what) && f.lo !== null && f.hi !== null
-  const byPod = groupBy(facts.filter(isEnd), f => `${f.uid ?? ''} ${f.pod ?? `source ${f.place.source}`} ${f.ip ?? ''}`)
+function ofFacts(facts: readonly Fact[], about: Pods<Fact>, owners: Pods<Owned>): Death[] {
+  const dated = facts.filter(f => isEnd(f) && f.lo !== null && f.hi !== null)
+  const byPod = groupBy(dated, f => `${f.uid ?? ''} ${f.pod ?? `source ${f.place.source}`} ${f.ip ?? ''}`)
   return [...byPod.values()].flatMap(group => {
     const ends: Fact[][] = []
-    for (const f of group.sort((a, b) => ((a.lo as bigint) < (b.lo as bigint) ? -1 : (a.lo as bigint) > (b.lo as bigint) ? 1 : 0))) {
+    for (const f of group.sort((a, b) => compare(a.lo as bigint, b.lo as bigint))) {
       const last = ends.at(-1)
       if (last && (f.lo as bigint) - (last[0]?.lo as bigint) <= ONE_END) last.push(f)
       else ends.push([f])
     }
-    return ends.flatMap(e => endOf(e as [Fact, ...Fact[]], facts, owners))
+    return ends.flatMap(e => endOf(e as [Fact, ...Fact[]], about, owners))
   })
 }
 
-function endOf(end: readonly [Fact, ...Fact[]], facts: readonly Fact[], owners: readonly Owner[]): Death[] {
+type Owned = Owner & Named
+
+function endOf(end: readonly [Fact, ...Fact[]], all: Pods<Fact>, owners: Pods<Owned>): Death[] {
   const [first] = end
   const about = end.every(f => f.exact) ? 0n : ABOUT
   const lo = (first.lo as bigint) - about
   const gone = end.find(f => f.what === 'sandbox-gone' || f.what === 'destroyed')
-  const own = (f: Fact): boolean => (first.pod === null && first.uid === null ? f.pod === null && f.place.source === first.place.source : samePod(f, first))
+  // A pod without a name is the one that its source speaks of.
+  const facts = all.near(first).filter(f => (first.pod === null && first.uid === null ? f.pod === null && f.place.source === first.place.source : samePod(f, first)))
   const back = facts
-    .filter(f => (RETURNS as readonly string[]).includes(f.what) && own(f) && f.lo !== null && f.lo > (first.lo as bigint) && f.lo <= (first.lo as bigint) + BACK_WITHIN)
-    .sort((a, b) => ((a.lo as bigint) < (b.lo as bigint) ? -1 : 1))
+    .filter(f => (RETURNS as readonly string[]).includes(f.what) && f.lo !== null && f.lo > (first.lo as bigint) && f.lo <= (first.lo as bigint) + BACK_WITHIN)
+    .sort((a, b) => compare(a.lo as bigint, b.lo as bigint))
     // The last of them is the readiest, until the next end.
     .reduce<Fact | null>((m, f) => (m === null || f.what === 'ready' ? f : m), null)
   // A pod that is ready again under its uid had a container restarted: its network, and its connections' kernel, lived on.
   if (!gone && back && first.uid !== null && back.uid === first.uid && back.what !== 'ready-sandbox') return []
-  const latest = end.map(f => f.hi as bigint).reduce((a, b) => (a > b ? a : b))
+  const latest = end.map(f => f.hi as bigint).reduce(laterOf)
   const death = {
     pod: first.pod,
     uid: first.uid,
@@ -156,14 +214,14 @@ function endOf(end: readonly [Fact, ...Fact[]], facts: readonly Fact[], owners: 
     exact: gone !== undefined && about === 0n,
     places: [...end.map(f => f.place), ...(back ? [back.place] : [])],
   }
-  const ips = addressesOf(first, own, facts, owners)
+  const ips = addressesOf(first, facts, owners.near(first))
   return ips.length > 0 ? ips.map(ip => ({ ...death, ip })) : [{ ...death, ip: null }]
 }
 
 /** Addresses that the pod is known to have had before its end. */
-function addressesOf(end: Fact, own: (f: Fact) => boolean, facts: readonly Fact[], owners: readonly Owner[]): string[] {
+function addressesOf(end: Fact, facts: readonly Fact[], owners: readonly Owned[]): string[] {
   if (end.ip !== null) return [end.ip]
-  const told = facts.filter(f => f.ip !== null && own(f) && (f.lo === null || f.lo <= (end.lo as bigint))).map(f => f.ip as string)
-  const owned = owners.filter(o => samePod({ pod: o.name, uid: o.uid }, end) && (o.from === null || o.from <= (end.lo as bigint))).map(o => o.ip)
+  const told = facts.filter(f => f.ip !== null && (f.lo === null || f.lo <= (end.lo as bigint))).map(f => f.ip as string)
+  const owned = owners.filter(o => samePod(o, end) && (o.from === null || o.from <= (end.lo as bigint))).map(o => o.ip)
   return [...new Set([...told, ...owned])].sort()
 }

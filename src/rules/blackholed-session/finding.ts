@@ -16,16 +16,19 @@ export interface Proof {
   readonly log: readonly { readonly role: string; readonly place: Place }[]
   /** The first frame that was never acknowledged and the last that repeated it; or the session itself. */
   readonly capture: readonly Place[]
+  /** The one that the record is known for anyway. */
+  readonly failure: Failure | null
 }
 
 export function finding(c: Case, proof: Proof, limits: Limits, context: RuleContext): DraftFinding {
   const failures = failuresOf(c, proof, context)
+  const reached = failures.filter(f => !f.streams.some(s => s.healed)).length
   const outage = outageOf(c)
   const lost = c.traffic.accepted?.bytes ?? 0n
   const remote = remoteText(c)
   return {
     code: `WC103.${c.code}`,
-    severity: severityOf(c),
+    severity: severityOf(c, failures.length > 0 && reached === 0),
     confidence: { level: c.confidence, because: because(c, limits) },
     title: title(c, outage),
     count: 1,
@@ -37,7 +40,7 @@ export function finding(c: Case, proof: Proof, limits: Limits, context: RuleCont
     ongoing: c.end === null,
     impact: {
       ...(context.failures.requests > 0 ? { requests: context.failures.requests } : {}),
-      ...(failures.length > 0 ? { failed: failures.length, reached_client: failures.length } : {}),
+      ...(failures.length > 0 ? { failed: failures.length, reached_client: reached } : {}),
       ...(c.inFlight !== false && lost > 0n ? { bytes_lost: Number(lost) } : {}),
     },
     claims: claims(c, proof, outage, limits),
@@ -50,10 +53,10 @@ export function finding(c: Case, proof: Proof, limits: Limits, context: RuleCont
   }
 }
 
-/** A session that dies of retransmissions has lost what was on its way. */
-function severityOf(c: Case): Severity {
+/** A session that dies of retransmissions has lost what was on its way, unless all of it was sent again. */
+function severityOf(c: Case, healed: boolean): Severity {
   if (c.code === 'at-risk') return 'info'
-  return c.confidence === 'possible' || c.code === 'ended-by-keepalive' ? 'low' : 'high'
+  return c.confidence === 'possible' || c.code === 'ended-by-keepalive' ? 'low' : healed ? 'medium' : 'high'
 }
 
 /** From the disappearance of the pod to the first session that worked. */
@@ -110,9 +113,13 @@ function failuresOf(c: Case, proof: Proof, context: RuleContext): Failure[] {
   const { record, log } = c.session
   if (c.code === 'at-risk') return []
   const { list } = context.failures
-  if (record) return [list.find(f => f.hops.some(h => h.row === record.row)) ?? failureOfRecord(record)]
+  if (record) return [proof.failure ?? failureOfRecord(record)]
   if (!log) return []
-  const onIt = list.filter(f => f.streams.some(s => s.connection !== null && BigInt(s.connection) === log.row) || f.hops.some(h => h.upstreamConnectionId === log.id && h.upstreamIp === log.ip && h.end !== null && h.end >= log.opened))
+  const onIt = list.filter(
+    f =>
+      f.streams.some(s => s.connection !== null && BigInt(s.connection) === log.row) ||
+      f.hops.some(h => h.upstreamConnectionId === log.id && h.upstreamIp === log.ip && h.end !== null && h.end >= log.opened),
+  )
   const place = proof.log.at(-1)?.place
   // A pooled connection's failures are those of its requests.
   if (!log.client || !place) return onIt
@@ -145,7 +152,7 @@ function missing(c: Case, limits: Limits, context: RuleContext): Missing[] {
   if (c.code === 'ended-by-timeout' && c.kernel === null) {
     out.push({
       needs: 'client-capture',
-      why: 'a FIN to the client when the pod stopped, and who sent FIN first at the end, show only in a capture of the client\'s leg that covers both',
+      why: "a FIN to the client when the pod stopped, and who sent FIN first at the end, show only in a capture of the client's leg that covers both",
       when: 'next-time',
       collect: `tcpdump -i any -s 128 -w client.pcap 'tcp port ${c.session.record?.downstreamRemotePort ?? '<client port>'}'   (on the client or the node of the proxy, before the pod is restarted)`,
     })
@@ -154,7 +161,8 @@ function missing(c: Case, limits: Limits, context: RuleContext): Missing[] {
         needs: 'idle-timeout',
         why: 'an idle timeout of the listener may end a session in the same window',
         when: 'now',
-        collect: 'kubectl get clienttrafficpolicies,backendtrafficpolicies,envoypatchpolicies -A -o yaml > policies.yaml; kubectl port-forward <proxy pod> 19000 & curl -s localhost:19000/config_dump > config_dump.json',
+        collect:
+          'kubectl get clienttrafficpolicies,backendtrafficpolicies,envoypatchpolicies -A -o yaml > policies.yaml; kubectl port-forward <proxy pod> 19000 & curl -s localhost:19000/config_dump > config_dump.json',
       })
   }
   if (limits.assumed && c.code === 'ended-by-timeout')
@@ -165,6 +173,9 @@ function missing(c: Case, limits: Limits, context: RuleContext): Missing[] {
       collect: 'kubectl debug -it <proxy pod> --image=busybox --target=envoy -- cat /proc/sys/net/ipv4/tcp_retries2   (it belongs to the network namespace of the proxy)',
     })
   for (const a of c.around?.alike ?? [])
-    out.push({ ...abilities.missing('pod-ends', { from: a.start, to: a.end }), why: `an earlier session, to ${a.remote} from ${iso(a.start)} to ${iso(a.end)}, has the same shape, but nothing tells what became of its pod: it is not judged` })
+    out.push({
+      ...abilities.missing('pod-ends', { from: a.start, to: a.end }),
+      why: `an earlier session, to ${a.remote} from ${iso(a.start)} to ${iso(a.end)}, has the same shape, but nothing tells what became of its pod: it is not judged`,
+    })
   return out
 }

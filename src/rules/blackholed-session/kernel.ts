@@ -3,6 +3,7 @@ import type { Place } from '../../correlate/evidence.js'
 import { placeOf } from '../../correlate/owners.js'
 import { MILLISECOND, SECOND } from '../../model/instant.js'
 import type { RuleStore } from '../rule.js'
+import { earlierOf, laterOf } from './instants.js'
 import { settings } from './sessions.sql.js'
 
 /** What bounds the end of a session, from the evidence where it has it, else the defaults. */
@@ -50,12 +51,14 @@ export async function limitsOf(store: RuleStore): Promise<Limits> {
   const counts = known.filter(k => RETRIES.includes(k.name) && /^\d{1,2}$/.test(k.value) && Number(k.value) > 0)
   const caps = known.filter(k => RTO_MAX.includes(k.name) && /^\d{4,6}$/.test(k.value))
   // Hosts may differ: the window then reaches from the shortest to the longest.
-  const windows = (counts.length > 0 ? counts.map(c => Number(c.value)) : [RETRIES_DEFAULT]).flatMap(n => (caps.length > 0 ? caps.map(c => windowOf(n, BigInt(c.value) * MILLISECOND)) : [windowOf(n)]))
+  const windows = (counts.length > 0 ? counts.map(c => Number(c.value)) : [RETRIES_DEFAULT]).flatMap(n =>
+    caps.length > 0 ? caps.map(c => windowOf(n, BigInt(c.value) * MILLISECOND)) : [windowOf(n)],
+  )
   return {
     retries: counts.length > 0 ? Math.max(...counts.map(c => Number(c.value))) : RETRIES_DEFAULT,
     assumed: counts.length === 0,
-    low: windows.map(w => w.low).reduce((a, b) => (a < b ? a : b)),
-    high: windows.map(w => w.high).reduce((a, b) => (a > b ? a : b)),
+    low: windows.map(w => w.low).reduce(earlierOf),
+    high: windows.map(w => w.high).reduce(laterOf),
     idle: known.filter(k => IDLE.includes(k.name)).flatMap(k => durationOf(k.value, k.unit).map(value => ({ value, place: k.place }))),
     places: [...counts, ...caps].map(k => k.place),
   }

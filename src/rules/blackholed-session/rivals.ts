@@ -13,7 +13,8 @@ export function rivals(c: Case, l: Limits): Rival[] {
   if (c.kernel === null && c.code === 'ended-by-timeout') out.push(ordinaryClose(c))
   if (c.kernel !== null && c.code === 'ended-by-timeout') out.push(keepAlive(c))
   if (c.relation) out.push(anotherPod(c))
-  if (!c.death) out.push(path(c))
+  // That nothing answered is certain then; why is another question.
+  if (!c.death && c.confidence !== 'certain') out.push(path(c))
   return out
 }
 
@@ -23,13 +24,17 @@ function halfClose(c: Case): Rival {
   const says = 'half-close: on SIGTERM the pod sent FIN, the proxy passed it on, and the client ignored it and went on sending'
   const separated_by = `a FIN from ${remoteText(c)} in a capture on the proxy's node, or a FIN from the proxy to the client at ${clockTime(d.lo)} in a capture of the client's leg that begins before`
   const { leg, halfClosed, answersShown, complete } = c.traffic
-  if (c.kernel !== null) return { says, status: 'refuted', because: 'a FIN would not have ended the session: the kernel did, because bytes that were written later were not acknowledged', separated_by }
+  if (c.kernel !== null)
+    return { says, status: 'refuted', because: 'a FIN would not have ended the session: the kernel did, because bytes that were written later were not acknowledged', separated_by }
   if (halfClosed) return { says, status: 'open', because: "the proxy's log shows that the pod closed its direction first; the bytes after it were lost all the same", separated_by }
   if (leg?.fin) return { says, status: 'open', because: `the capture shows a FIN to the client at ${iso(leg.fin)}`, separated_by }
-  if (answersShown && complete && c.session.log?.client) return { says, status: 'refuted', because: "the proxy's log shows what came from the pod, and no FIN among it", separated_by }
-  if (c.session.capture) return { says, status: 'refuted', because: 'the capture towards the pod shows no FIN from it', separated_by }
+  if (answersShown && complete && c.session.log?.client)
+    return { says, status: 'refuted', because: "the proxy's log shows what came from the pod, and no FIN among it", separated_by }
+  if (c.session.capture?.noFin) return { says, status: 'refuted', because: 'the capture towards the pod shows no FIN from it', separated_by }
   if (leg && leg.from < d.lo && leg.to > d.hi) return { says, status: 'refuted', because: 'the capture of the client shows no FIN when the pod stopped', separated_by }
-  const late = leg ? `the capture of the client's leg begins at ${clockTime(leg.from)}, ${seconds(leg.from - d.lo)} s after the pod disappeared` : 'nothing in the bundle shows what the pod sent when it stopped'
+  const late = leg
+    ? `the capture of the client's leg begins at ${clockTime(leg.from)}, ${seconds(leg.from - d.lo)} s after the pod disappeared`
+    : 'nothing in the bundle shows what the pod sent when it stopped'
   return { says, status: 'open', because: late, separated_by }
 }
 
@@ -42,8 +47,15 @@ function idleTimeout(c: Case, l: Limits): Rival {
   if (c.kernel !== null) return { says, status: 'refuted', because: c.kernel === 'capture' ? 'bytes were still being repeated' : 'an idle timeout sets no errno', separated_by }
   const values = l.idle.length > 0 ? l.idle.map(i => i.value) : [IDLE_QUARTER, IDLE_DEFAULT]
   if (l.idle.length > 0 && !values.some(v => idlePossible(v, s, t, end)))
-    return { says, status: 'refuted', because: `the configured idle timeout (${values.map(v => `${seconds(v)} s`).join(', ')}) does not fit: ${unfit(values[0] as bigint, c, last)}`, separated_by }
-  const ruledOut = values.filter(v => !idlePossible(v, s, t, end)).map(v => `not of ${v === IDLE_DEFAULT ? '1 hour (the default)' : v === IDLE_QUARTER ? 'exactly 15 minutes' : `${seconds(v)} s`}: ${unfit(v, c, last)}`)
+    return {
+      says,
+      status: 'refuted',
+      because: `the configured idle timeout (${values.map(v => `${seconds(v)} s`).join(', ')}) does not fit: ${unfit(values[0] as bigint, c, last)}`,
+      separated_by,
+    }
+  const ruledOut = values
+    .filter(v => !idlePossible(v, s, t, end))
+    .map(v => `not of ${v === IDLE_DEFAULT ? '1 hour (the default)' : v === IDLE_QUARTER ? 'exactly 15 minutes' : `${seconds(v)} s`}: ${unfit(v, c, last)}`)
   const open = last === null ? 'the time of the last byte is not known' : `the last byte that is known came ${seconds(end - last)} s before the end`
   return { says, status: 'open', because: [`${l.idle.length > 0 ? 'one is configured' : 'no configuration is in the bundle'}; ${open}`, ...ruledOut].join('; '), separated_by }
 }

@@ -5,12 +5,12 @@ import type { Missing } from '../../model/report.js'
 import type { Judgement, Rule, RuleContext } from '../rule.js'
 import { aroundOf, type Mortal } from './around.js'
 import { deathsOf } from './deaths.js'
-import { finding } from './finding.js'
+import { finding, type Proof } from './finding.js'
 import { type Limits, limitsOf } from './kernel.js'
 import { framesOf, otherCounts, sessionCounts, sourcesOf } from './sessions.sql.js'
 import { chunks, type Ids, idsOf, type Session, sessionsOf } from './sessions.js'
 import { type Suspect, trafficOf } from './traffic.js'
-import { type Case, deathOf, verdictOf } from './verdict.js'
+import { type Case, deathOf, oneAddressAPod, verdictOf } from './verdict.js'
 import { REFERENCES } from './words.js'
 
 export const blackholedSession: Rule = {
@@ -38,23 +38,35 @@ async function judge(context: RuleContext): Promise<Judgement> {
   const counts = await count(context, ids, limits)
   if (counts.subjects === 0) return { applies: false, checked: 0, findings: [] }
   const deaths = await deathsOf(context)
-  const sessions = await sessionsOf(context, deaths, limits, ids)
+  const sessions = await sessionsOf(context, deaths.all, limits, ids)
   const suspects = sessions.map((session): Suspect => ({ session, ...deathOf(session, deaths, limits, context) })).filter(isSuspect)
   const cases = await casesOf(context, suspects, limits, ids)
   const proofs = await proofsOf(context, cases)
-  const findings = cases.map(c => finding(c, { log: proofs.log.get(c.session.log?.row ?? -1n) ?? [], capture: proofs.capture.get(c.session.n) ?? [] }, limits, context))
+  const failed = new Map(context.failures.list.flatMap(f => f.hops.map(h => [h.row, f] as const)))
+  const proofOf = (s: Session): Proof => ({
+    log: proofs.log.get(s.log?.row ?? -1n) ?? [],
+    capture: proofs.capture.get(s.n) ?? [],
+    failure: failed.get(s.record?.row ?? -1n) ?? null,
+  })
+  const findings = cases.map(c => finding(c, proofOf(c.session), limits, context))
   const alone = cases.filter(c => c.session.record && !c.session.log && !c.session.capture).length
   return { applies: true, checked: Math.max(counts.judged, cases.length), findings, missing: lacking(context, { ...counts, unknown: counts.unknown - alone }) }
 }
 
-const isSuspect = ({ session: s, death }: Suspect): boolean => death !== null || s.log?.how === 'timeout' || (s.capture !== null && (s.capture.unacked !== null || s.capture.probes > 0))
+const isSuspect = ({ session: s, death }: Suspect): boolean =>
+  death !== null || s.log?.how === 'timeout' || (s.capture !== null && (s.capture.unacked !== null || s.capture.probes > 0))
 
 async function casesOf(context: RuleContext, suspects: readonly Suspect[], limits: Limits, ids: Ids): Promise<Case[]> {
   const traffic = await trafficOf(context, suspects)
-  const around = await aroundOf(context, suspects.filter((s): s is Suspect & Mortal => s.death !== null), ids, limits.low)
+  const around = await aroundOf(
+    context,
+    suspects.filter((s): s is Suspect & Mortal => s.death !== null),
+    ids,
+    limits.low,
+  )
   const misc = (await context.store.ids(['misc'])).get('misc') ?? -1
   const logged = new Set(suspects.length === 0 ? [] : (await context.store.rows(sourcesOf('logger', misc))).map(r => r.source as number))
-  return suspects.map(s => verdictOf(s, { traffic: traffic.get(s.session.n), around: around.get(s.session.n) }, limits, context, logged)).filter(c => c !== null)
+  return oneAddressAPod(suspects.flatMap(s => verdictOf(s, { traffic: traffic.get(s.session.n), around: around.get(s.session.n) }, limits, context, logged) ?? []))
 }
 
 interface Counts {
@@ -84,7 +96,14 @@ async function count({ store, abilities, owners, sources }: RuleContext, ids: Id
 
 function lacking({ abilities }: RuleContext, counts: Counts): Missing[] {
   if (counts.unseen > 0 && !abilities.has('pod-ends')) return [abilities.missing('pod-ends')]
-  return counts.unknown > 0 ? [{ ...abilities.missing('owner-history'), why: `${counts.unknown} long session${counts.unknown === 1 ? '' : 's'} outlasted what the bundle knows of the pod behind it: whether the address lived to its end is not known` }] : []
+  return counts.unknown > 0
+    ? [
+        {
+          ...abilities.missing('owner-history'),
+          why: `${counts.unknown} long session${counts.unknown === 1 ? '' : 's'} outlasted what the bundle knows of the pod behind it: whether the address lived to its end is not known`,
+        },
+      ]
+    : []
 }
 
 interface Proofs {
@@ -93,11 +112,21 @@ interface Proofs {
 }
 
 async function proofsOf({ store }: RuleContext, cases: readonly Case[]): Promise<Proofs> {
-  const log = await store.evidence('connection', cases.flatMap(c => (c.session.log ? [c.session.log.row] : [])))
+  const log = await store.evidence(
+    'connection',
+    cases.flatMap(c => (c.session.log ? [c.session.log.row] : [])),
+  )
   const capture = new Map<number, readonly Place[]>()
   const captured = cases.map(c => c.session).filter((s): s is Session & { capture: NonNullable<Session['capture']> } => s.capture !== null)
   for (const part of chunks(captured, 200)) {
-    const asked = part.map(({ n, capture: c }) => ({ n, source: c.capture, from: c.sockets.client, to: c.sockets.server, first: c.unacked ?? c.clientLast ?? 0n, last: c.clientLast ?? 0n }))
+    const asked = part.map(({ n, capture: c }) => ({
+      n,
+      source: c.capture,
+      from: c.sockets.client,
+      to: c.sockets.server,
+      first: c.unacked ?? c.clientLast ?? 0n,
+      last: c.clientLast ?? 0n,
+    }))
     const frames = await store.rows(framesOf(asked))
     for (const s of part) {
       const own = frames.filter(f => f.n === s.n).map(placeOf)

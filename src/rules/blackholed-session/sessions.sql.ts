@@ -9,7 +9,7 @@ export const settings = (names: readonly number[]): string => `
 /** Statements about pods, of the kinds `whats`. */
 export const podFacts = (whats: readonly number[]): string => `
   SELECT ${span('f')}, f.subject, f.kind, f.uid, f.ip, f.what, f.reason, f.exact, f.t_earliest, f.t_latest FROM raw.pod_fact f
-  WHERE f.what IN (${whats.join(', ')}) AND f.t_earliest IS NOT NULL AND f.t_latest IS NOT NULL ORDER BY f.source, f."row"`
+  WHERE f.what IN (${whats.join(', ')}) AND f.t_earliest IS NOT NULL ORDER BY f.source, f."row"`
 
 /** Ids of `tcp` and `end`. */
 export interface Kinds {
@@ -136,76 +136,78 @@ export const packetsBetween = (sources: readonly number[], list: readonly { read
 /** Captured sessions to one of `ips`, or whose opener was never answered again. */
 export const capturedSessions = (ips: readonly number[]): string => `
   SELECT s."row", s.source, s.line, s.frame, s.byte_start, s.byte_end, s.client_ip, s.client_port, s.server_ip, s.server_port, s.t_syn, s.t_established, s.t_first, s.t_last, s.t_client_last, s.t_server_last,
-    s.client_retransmissions, s.t_client_unacked, s.keepalive_probes, s.ended, s.ended_by, s.server_packets FROM raw.session s
+    s.client_retransmissions, s.t_client_unacked, s.keepalive_probes, s.ended, s.ended_by, s.server_packets, s.history FROM raw.session s
   WHERE s.t_client_unacked IS NOT NULL OR s.keepalive_probes > 0${ips.length > 0 ? ` OR s.server_ip IN (${ips.join(', ')})` : ''} ORDER BY s.source, s.t_first NULLS LAST, s."row"`
 
 /** What the opener of captured sessions sent, of the frames that are kept. */
-export const framesOf = (list: readonly { readonly n: number; readonly source: number; readonly from: readonly [number, number]; readonly to: readonly [number, number]; readonly first: bigint; readonly last: bigint }[]): string => `
+export const framesOf = (
+  list: readonly {
+    readonly n: number
+    readonly source: number
+    readonly from: readonly [number, number]
+    readonly to: readonly [number, number]
+    readonly first: bigint
+    readonly last: bigint
+  }[],
+): string => `
   SELECT w.n, p.source, p.frame, p.byte_start, p.byte_end, p.t FROM raw.packet p
   JOIN (${rows(list, w => `${w.n} AS n, ${w.source} AS source, ${w.from[0]} AS src, ${w.from[1]} AS src_port, ${w.to[0]} AS dst, ${w.to[1]} AS dst_port, ${w.first} AS t_first, ${w.last} AS t_last`)}) w
     ON p.source = w.source AND p.src_ip = w.src AND p.src_port = w.src_port AND p.dst_ip = w.dst AND p.dst_port = w.dst_port
   WHERE p.t >= w.t_first AND p.t <= w.t_last ORDER BY w.n, p.t, p.byte_start`
 
-/** An address and an interval. */
-export interface Use {
-  readonly n: number
-  readonly ip: number
-  readonly from: bigint
-  readonly to: bigint
-}
-
-/** How often the address was reached again: requests or sessions that began within the interval and did not fail to connect, and connections that were established. */
-export const useAgain = (list: readonly Use[]): string => `
-  SELECT n, sum(used) AS used FROM (
-    SELECT w.n, count(*) AS used FROM raw.request r JOIN (${uses(list)}) w ON r.upstream_ip = w.ip WHERE r.t_start > w.t_from AND r.t_start <= w.t_to AND r.flags IS NULL GROUP BY w.n
-    UNION ALL SELECT w.n, count(*) AS used FROM raw.connection c JOIN (${uses(list)}) w ON c.remote_ip = w.ip WHERE c.t_connected > w.t_from AND c.t_connected <= w.t_to GROUP BY w.n) x
-  GROUP BY n ORDER BY n`
-const uses = (list: readonly Use[]): string => rows(list, w => `${w.n} AS n, ${w.ip} AS ip, ${w.from} AS t_from, ${w.to} AS t_to`)
-
-/** A session and its siblings: the same cluster, or where none is printed the same port. */
-export interface Siblings {
+/** An address of a pod, the siblings of its sessions (the same cluster and port), and when the pod disappeared. */
+export interface Circle {
   readonly n: number
   readonly cluster: number | null
   readonly port: number
   readonly ip: number
-  /** The pod disappeared between these, and the session ended. */
   readonly lo: bigint
   readonly hi: bigint
-  readonly end: bigint
 }
 
-const siblings = (list: readonly Siblings[]): string =>
-  rows(list, w => `${w.n} AS n, ${w.cluster ?? -1} AS cluster, ${w.port} AS port, ${w.ip} AS ip, ${w.lo} AS lo, ${w.hi} AS hi, ${w.end} AS t_end`)
-const SIBLING = 'r.upstream_port = w.port AND (w.cluster = -1 OR r.upstream_cluster = w.cluster)'
+const circles = (list: readonly Circle[]): string => rows(list, w => `${w.n} AS n, ${w.cluster ?? -1} AS cluster, ${w.port} AS port, ${w.ip} AS ip, ${w.lo} AS lo, ${w.hi} AS hi`)
+const SIBLING = 'COALESCE(r.upstream_cluster, -1) = w.cluster AND r.upstream_port = w.port'
+
+/** When the address was reached again for the first time: by a request or session that did not fail to connect, or by an established connection. */
+export const usedAgain = (list: readonly Circle[]): string => `
+  SELECT n, min(t) AS t FROM (
+    SELECT w.n, min(r.t_start) AS t FROM raw.request r JOIN (${circles(list)}) w ON r.upstream_ip = w.ip WHERE r.t_start > w.hi AND r.flags IS NULL GROUP BY w.n
+    UNION ALL SELECT w.n, min(c.t_connected) AS t FROM raw.connection c JOIN (${circles(list)}) w ON c.remote_ip = w.ip WHERE c.t_connected > w.hi GROUP BY w.n) x
+  GROUP BY n ORDER BY n`
 
 /**
  * Addresses that the siblings used when the pod disappeared; sessions that began afterwards to other addresses, and how
  * many of them ended without a fault; sessions to the same address that ended while it disappeared.
  */
-export const siblingsAround = (k: Kinds, list: readonly Siblings[], termination: bigint): string => `
+export const siblingsAround = (k: Kinds, list: readonly Circle[], termination: bigint): string => `
   SELECT w.n, count(DISTINCT CASE WHEN r.t_start <= w.lo AND r.t_end >= w.lo THEN r.upstream_ip END) AS beside,
     count(*) FILTER (WHERE r.t_start > w.hi AND r.upstream_ip <> w.ip) AS later, count(*) FILTER (WHERE r.t_start > w.hi AND r.upstream_ip <> w.ip AND ${unexplained}) AS later_fine,
-    count(*) FILTER (WHERE r.t_start <= w.lo AND r.upstream_ip = w.ip AND r.t_end >= w.lo AND r.t_end <= w.hi + ${termination} AND r.t_end <> w.t_end) AS closed_at_once
-  FROM raw.request r JOIN (${siblings(list)}) w ON ${SIBLING} WHERE ${ended(k)} AND r.upstream_ip IS NOT NULL GROUP BY w.n ORDER BY w.n`
+    count(*) FILTER (WHERE r.t_start <= w.lo AND r.upstream_ip = w.ip AND r.t_end >= w.lo AND r.t_end <= w.hi + ${termination}) AS closed_at_once
+  FROM raw.request r JOIN (${circles(list)}) w ON ${SIBLING} WHERE ${ended(k)} AND r.upstream_ip IS NOT NULL GROUP BY w.n ORDER BY w.n`
 
-/** Sessions that began when the session had ended, the first ones. */
-export const siblingsAfter = (k: Kinds, list: readonly Siblings[]): string => `
-  SELECT ${recordColumns}, n FROM (SELECT r.*, w.n, row_number() OVER (PARTITION BY w.n ORDER BY r.t_start, r.source, r.byte_start) AS place
-    FROM raw.request r JOIN (${siblings(list)}) w ON ${SIBLING} WHERE ${ended(k)} AND r.t_start >= w.t_end - ${SAME_END} AND r.flags IS NULL AND r.upstream_ip IS NOT NULL) x
-  WHERE place <= 20 ORDER BY n, place`
+/** Sessions of one cluster and port that began within an interval, in order. */
+export const sessionsFrom = (k: Kinds, c: { readonly cluster: number | null; readonly port: number }, from: bigint, to: bigint): string => `
+  SELECT r."row", r.t_start, r.downstream_remote_ip FROM raw.request r
+  WHERE ${ended(k)} AND COALESCE(r.upstream_cluster, -1) = ${c.cluster ?? -1} AND r.upstream_port = ${c.port} AND r.t_start >= ${from} AND r.t_start <= ${to} AND r.flags IS NULL AND r.upstream_ip IS NOT NULL
+  ORDER BY r.t_start, r.source, r.byte_start LIMIT 50000`
 
-/** Earlier sessions of the same shape: long, without a reason for their end, and their address never came back. */
-export const siblingsBefore = (k: Kinds, list: readonly Siblings[], least: bigint): string => `
-  SELECT w.n, r.upstream_ip, r.upstream_port, r.t_start, r.t_end FROM raw.request r JOIN (${siblings(list)}) w ON ${SIBLING}
-  WHERE ${ended(k)} AND ${unexplained} AND r.upstream_ip <> w.ip AND r.t_end < w.lo AND r.t_end - r.t_start >= ${least}
-    AND NOT EXISTS (SELECT 1 FROM raw.request o WHERE o.upstream_ip = r.upstream_ip AND o.t_start > r.t_end) ORDER BY w.n, r.t_end, r.source, r.byte_start LIMIT 50`
+export const recordsOf = (rowIds: readonly bigint[]): string => records(rowIds.join(', '))
+
+/** Earlier siblings of the same shape: long, without a reason for their end, and their address never came back. */
+export const siblingsBefore = (k: Kinds, list: readonly Circle[], least: bigint): string => `
+  SELECT w.n, r.upstream_ip, r.upstream_port, r.t_start, r.t_end FROM raw.request r JOIN (${circles(list)}) w ON ${SIBLING}
+    JOIN (SELECT o.upstream_ip, max(o.t_start) AS last_use FROM raw.request o WHERE o.upstream_ip IS NOT NULL GROUP BY o.upstream_ip) u ON u.upstream_ip = r.upstream_ip
+  WHERE ${ended(k)} AND ${unexplained} AND r.upstream_ip <> w.ip AND r.t_end < w.lo AND r.t_end - r.t_start >= ${least} AND u.last_use <= r.t_end ORDER BY w.n, r.t_end, r.source, r.byte_start LIMIT 1000`
 
 /** Endpoints that some listing names: `ip` of the subject, and other addresses of the same subject. */
 export const endpointsNaming = (endpoint: number, ips: readonly number[]): string => `
   SELECT ${span('f')}, f.subject, f.ip FROM raw.pod_fact f WHERE f.kind = ${endpoint} AND f.ip IN (${ips.join(', ')}) ORDER BY f.source, f.byte_start, f."row"`
 
 /** Lines of application logs within seconds of an instant that ends a silence: their source said something before `quiet`, and nothing since. */
-export const logResumes = (log: number, list: readonly { readonly n: number; readonly from: bigint; readonly quiet: bigint; readonly at: bigint; readonly to: bigint }[]): string => `
+export const logResumes = (
+  log: number,
+  list: readonly { readonly n: number; readonly from: bigint; readonly quiet: bigint; readonly at: bigint; readonly to: bigint }[],
+): string => `
   SELECT w.n, ${span('e')}, e.t FROM raw.event e JOIN (${rows(list, w => `${w.n} AS n, ${w.from} AS t_from, ${w.quiet} AS quiet, ${w.at} AS t_at, ${w.to} AS t_to`)}) w ON e.t >= w.t_at AND e.t <= w.t_to
   WHERE e.kind = ${log} AND EXISTS (SELECT 1 FROM raw.event o WHERE o.source = e.source AND o.kind = ${log} AND o.t >= w.t_from AND o.t <= w.quiet)
     AND NOT EXISTS (SELECT 1 FROM raw.event o WHERE o.source = e.source AND o.kind = ${log} AND o.t > w.quiet AND o.t < w.t_at) ORDER BY w.n, e.t, e.source, e.byte_start LIMIT 200`

@@ -3,12 +3,25 @@ import type { Place } from '../../correlate/evidence.js'
 import { readRecords, type RequestRecord } from '../../correlate/failures.js'
 import { placeOf } from '../../correlate/owners.js'
 import { endpointText } from '../../model/endpoint.js'
+import { groupBy } from '../../model/group.js'
 import { MILLISECOND, SECOND } from '../../model/instant.js'
 import type { SqlRow } from '../../store/store.js'
 import type { RuleContext } from '../rule.js'
 import type { Death } from './deaths.js'
+import { compare, distance } from './instants.js'
 import type { Limits } from './kernel.js'
-import { capturedSessions, downstreamConnections, type Gone, type Kinds, lastProcesses, linesWithin, outlivedRecords, recordsEnding, recordsOver, upstreamConnections } from './sessions.sql.js'
+import {
+  capturedSessions,
+  downstreamConnections,
+  type Gone,
+  type Kinds,
+  lastProcesses,
+  linesWithin,
+  outlivedRecords,
+  recordsEnding,
+  recordsOver,
+  upstreamConnections,
+} from './sessions.sql.js'
 
 /** The upstream connection in the proxy's log. */
 export interface Logged {
@@ -49,6 +62,8 @@ export interface Captured {
   readonly endedBy: string | null
   /** Packets of both directions were captured. */
   readonly bothWays: boolean
+  /** It was captured from its first packet on, and the pod sent no FIN. */
+  readonly noFin: boolean
 }
 
 export interface Session {
@@ -67,6 +82,8 @@ export interface Session {
 const SAME_END = 5n * MILLISECOND
 /** A capture has its own clock, unless it was made where the proxy runs. */
 const SAME_CLOCK = 2n * SECOND
+/** Deaths without an address: of more than a few nobody can say which session is whose. */
+const UNNAMED_MOST = 100
 /** An upstream connection may be opened only when the client has spoken. */
 const SAME_START = 50n * MILLISECOND
 
@@ -88,7 +105,7 @@ export async function sessionsOf(context: RuleContext, deaths: readonly Death[],
   const hosts = await context.store.ids([...new Set(outlived.map(r => r.upstreamIp as string))])
   const ips = [...new Set([...gone.values(), ...hosts.values()])]
   const logged = await loggedOf(context, ids, ips, deaths)
-  const timedOut = logged.filter(l => l.how === 'timeout' && !outlived.some(r => isOf(r, l)))
+  const timedOut = logged.filter(l => l.how === 'timeout')
   const captured = await capturedOf(context, [...ips, ...(await context.store.ids(timedOut.map(l => l.ip))).values()])
   const records = new Map([...outlived, ...(await endingWith(context, timedOut, ids)), ...(await overSockets(context, captured, ids))].map(r => [r.row, r]))
   return joined([...records.values()].sort(byPlace), logged, captured)
@@ -96,11 +113,14 @@ export async function sessionsOf(context: RuleContext, deaths: readonly Death[],
 
 async function recordsOf(context: RuleContext, deaths: readonly Death[], gone: ReadonlyMap<string, number>, limits: Limits, ids: Ids): Promise<RequestRecord[]> {
   const error = context.clockError
-  const list = deaths.map((d): Gone => {
-    const ip = d.ip === null ? null : (gone.get(d.ip) ?? -1)
-    // With the address known, a write may have come later than the window allows for: only what is known of it decides.
-    return { ip, opened: d.ip === null ? d.lo : d.hi, from: d.lo + limits.low - error, to: d.ip === null ? d.hi + limits.high + error : d.hi + 86_400n * SECOND }
-  })
+  const unnamed = deaths.filter(d => d.ip === null).length
+  const list = deaths
+    .filter(d => d.ip !== null || unnamed <= UNNAMED_MOST)
+    .map((d): Gone => {
+      const ip = d.ip === null ? null : (gone.get(d.ip) ?? -1)
+      // With the address known, a write may have come later than the window allows for: only what is known of it decides.
+      return { ip, opened: d.ip === null ? d.lo : d.hi, from: d.lo + limits.low - error, to: d.ip === null ? d.hi + limits.high + error : d.hi + 86_400n * SECOND }
+    })
   const out = new Map<bigint, RequestRecord>()
   for (const part of chunks(list)) for (const r of await readRecords(context.store, outlivedRecords(ids.kinds, part))) out.set(r.row, r)
   return [...out.values()].sort(byPlace)
@@ -113,18 +133,20 @@ async function loggedOf(context: RuleContext, ids: Ids, ips: readonly number[], 
   if (rows.length === 0) return []
   const last = new Map((await store.rows(lastProcesses)).map(r => [r.source as number, r.process as number]))
   const words = await store.words(rows.flatMap(r => [r.remote_ip, r.closed]).filter((v): v is number => typeof v === 'number'))
-  const found = rows.map((r): Omit<Logged, 'client'> => ({
-    row: r.row as bigint,
-    source: r.source as number,
-    process: r.process as number,
-    id: r.connection_id as bigint,
-    ip: words.get(r.remote_ip as number) ?? '',
-    port: r.remote_port as number | null,
-    opened: (r.t_connecting ?? r.t_connected ?? r.t_first_use) as bigint,
-    closed: r.t_closed as bigint | null,
-    how: words.get(r.closed as number) ?? 'open',
-    errno: r.errno as number | null,
-  }))
+  const found = rows.map(
+    (r): Omit<Logged, 'client'> => ({
+      row: r.row as bigint,
+      source: r.source as number,
+      process: r.process as number,
+      id: r.connection_id as bigint,
+      ip: words.get(r.remote_ip as number) ?? '',
+      port: r.remote_port as number | null,
+      opened: (r.t_connecting ?? r.t_connected ?? r.t_first_use) as bigint,
+      closed: r.t_closed as bigint | null,
+      how: words.get(r.closed as number) ?? 'open',
+      errno: r.errno as number | null,
+    }),
+  )
   const live = found.filter(l => l.ip !== '' && (l.how !== 'open' || l.process === last.get(l.source)))
   return withClients(context, live)
 }
@@ -174,7 +196,7 @@ async function overSockets({ store }: RuleContext, list: readonly Captured[], id
 
 async function capturedOf({ store }: RuleContext, ips: readonly number[]): Promise<Captured[]> {
   const rows = await store.rows(capturedSessions([...new Set(ips)]))
-  const words = await store.words(rows.flatMap(r => [r.client_ip, r.server_ip, r.ended, r.ended_by]).filter((v): v is number => typeof v === 'number'))
+  const words = await store.words(rows.flatMap(r => [r.client_ip, r.server_ip, r.ended, r.ended_by, r.history]).filter((v): v is number => typeof v === 'number'))
   const text = (v: unknown): string | null => words.get(v as number) ?? null
   const count = (v: unknown): number => (typeof v === 'number' ? v : 0)
   return rows.map(r => ({
@@ -195,22 +217,35 @@ async function capturedOf({ store }: RuleContext, ips: readonly number[]): Promi
     ended: text(r.ended) ?? 'none',
     endedBy: text(r.ended_by),
     bothWays: count(r.server_packets) > 0,
+    noFin: r.t_syn !== null && !(text(r.history) ?? 'f').includes('f'),
   }))
 }
 
-function joined(records: readonly RequestRecord[], logged: readonly Logged[], captured: readonly Captured[]): Session[] {
+const addressOf = (ip: string | null, port: number | null): string => `${ip} ${port}`
+
+function joined(records: readonly RequestRecord[], logged: readonly Logged[], all: readonly Captured[]): Session[] {
   const logs = new Set(logged)
-  const captures = new Set(captured)
+  const captures = new Set(all)
+  const byAddress = groupBy(logged, l => addressOf(l.ip, l.port))
+  const captured = groupBy(all, c => addressOf(c.serverIp, c.serverPort))
   const out: Omit<Session, 'n'>[] = []
   for (const record of records) {
-    const log = nearest([...logs].filter(l => isOf(record, l)), l => l.opened, record.start as bigint)
-    const capture = nearest([...captures].filter(c => isLeg(c, record)), c => c.first, record.start as bigint)
+    const log = nearest(
+      (byAddress.get(addressOf(record.upstreamIp, record.upstreamPort)) ?? []).filter(l => logs.has(l) && isOf(record, l)),
+      l => l.opened,
+      record.start as bigint,
+    )
+    const capture = nearest(
+      (captured.get(addressOf(record.upstreamIp, record.upstreamPort)) ?? []).filter(c => captures.has(c) && isLeg(c, record)),
+      c => c.first,
+      record.start as bigint,
+    )
     if (log) logs.delete(log)
     if (capture) captures.delete(capture)
     out.push(session(record, log, capture))
   }
   for (const log of logs) {
-    const near = [...captures].filter(c => c.serverIp === log.ip && c.serverPort === log.port && c.first !== null && distance(c.first, log.opened) <= SAME_END)
+    const near = (captured.get(addressOf(log.ip, log.port)) ?? []).filter(c => captures.has(c) && c.first !== null && distance(c.first, log.opened) <= SAME_END)
     const capture = near.length === 1 ? (near[0] as Captured) : null
     if (capture) captures.delete(capture)
     out.push(session(null, log, capture))
@@ -242,15 +277,22 @@ function isOf(r: RequestRecord, l: Logged): boolean {
 
 /** The record's own sockets, while it was open; a port is used again by a later session. */
 const isLeg = (c: Captured, r: RequestRecord): boolean =>
-  r.upstreamLocalIp !== null && c.clientIp === r.upstreamLocalIp && c.clientPort === r.upstreamLocalPort && c.serverIp === r.upstreamIp && c.serverPort === r.upstreamPort &&
-  c.first !== null && r.start !== null && r.end !== null && c.first >= r.start - SAME_CLOCK && c.first <= r.end + SAME_CLOCK
+  r.upstreamLocalIp !== null &&
+  c.clientIp === r.upstreamLocalIp &&
+  c.clientPort === r.upstreamLocalPort &&
+  c.serverIp === r.upstreamIp &&
+  c.serverPort === r.upstreamPort &&
+  c.first !== null &&
+  r.start !== null &&
+  r.end !== null &&
+  c.first >= r.start - SAME_CLOCK &&
+  c.first <= r.end + SAME_CLOCK
 
 function nearest<T>(list: readonly T[], at: (item: T) => bigint | null, t: bigint): T | null {
   return list.reduce<T | null>((best, x) => (best === null || distance(at(x) ?? 0n, t) < distance(at(best) ?? 0n, t) ? x : best), null)
 }
 
-export const distance = (a: bigint, b: bigint): bigint => (a > b ? a - b : b - a)
-const byPlace = (a: RequestRecord, b: RequestRecord): number => a.place.source - b.place.source || (a.place.byteStart < b.place.byteStart ? -1 : a.place.byteStart > b.place.byteStart ? 1 : 0)
+const byPlace = (a: RequestRecord, b: RequestRecord): number => a.place.source - b.place.source || compare(a.place.byteStart, b.place.byteStart)
 
 /** Constants of one query: its text stays small. */
 export function* chunks<T>(list: readonly T[], size = 500): Generator<T[]> {

@@ -6,6 +6,7 @@ import { SECOND } from '../../model/instant.js'
 import type { SqlRow } from '../../store/store.js'
 import type { RuleContext, RuleStore } from '../rule.js'
 import type { Death } from './deaths.js'
+import { laterOf } from './instants.js'
 import { argsOf, chunks, type Session } from './sessions.js'
 import { attemptsOn, counted, linesAt, packetsBetween, sourcesOf, type Watched } from './sessions.sql.js'
 
@@ -38,7 +39,18 @@ export interface Leg {
   readonly fin: bigint | null
 }
 
-export const NOTHING: Traffic = { complete: false, maybe: null, sure: null, last: null, answered: null, answersShown: false, halfClosed: null, accepted: null, places: [], leg: null }
+export const NOTHING: Traffic = {
+  complete: false,
+  maybe: null,
+  sure: null,
+  last: null,
+  answered: null,
+  answersShown: false,
+  halfClosed: null,
+  accepted: null,
+  places: [],
+  leg: null,
+}
 
 const DATA = 'onData: received {} bytes, end_stream={}, has upstream {}, receive_before_connect_={}, connect_mode_={}'
 const ANSWER = 'upstream connection received {} bytes, end_stream={}'
@@ -70,6 +82,7 @@ async function fromLogs(context: RuleContext, suspects: readonly Suspect[], out:
   const ids = await store.ids([DATA, ANSWER])
   const data = ids.get(DATA)
   const logged = suspects.filter(s => s.session.log?.client)
+  const byNumber = new Map(logged.map(s => [s.session.n, s]))
   if (data === undefined || logged.length === 0) return
   const answer = ids.get(ANSWER)
   const shown = new Set(answer === undefined ? [] : (await store.rows(sourcesOf('template', answer))).map(r => r.source as number))
@@ -78,7 +91,7 @@ async function fromLogs(context: RuleContext, suspects: readonly Suspect[], out:
   const watched = logged.map(s => watch(s, replies.get(s.session.n) ?? null))
   const lines = await countLines(store, data, watched)
   for (const w of watched) {
-    const { session, death } = logged.find(s => s.session.n === w.n) as Suspect
+    const { session, death } = byNumber.get(w.n) as Suspect
     const reply = replies.get(w.n) ?? null
     const seen = lines.get(w.n)
     const began = context.sources.find(s => s.id === w.source)?.first ?? null
@@ -150,7 +163,9 @@ async function countLines(store: RuleStore, data: number, watched: readonly Watc
 async function citeLines(store: RuleStore, data: number, watched: readonly Watched[], out: Map<number, Traffic>): Promise<void> {
   const asked = watched.flatMap(w => {
     const t = out.get(w.n)
-    return [t?.maybe, t?.sure, t?.sure === null || t?.sure === undefined ? null : t.last].flatMap(at => (at === null || at === undefined ? [] : [{ n: w.n, source: w.source, id: w.id, t: at }]))
+    return [t?.maybe, t?.sure, t?.sure === null || t?.sure === undefined ? null : t.last].flatMap(at =>
+      at === null || at === undefined ? [] : [{ n: w.n, source: w.source, id: w.id, t: at }],
+    )
   })
   for (const [n, places] of await placesAt(store, data, asked)) out.set(n, { ...(out.get(n) as Traffic), places })
 }
@@ -189,7 +204,15 @@ async function fromAttempts(store: RuleStore, suspects: readonly Suspect[], out:
     const last = answers.reduce<bigint | null>((m, t) => (m === null || t > m ? t : m), null)
     const w = watch(s, last === null ? null : { last, fin: null })
     const writes = list.map(a => a.t_start as bigint)
-    out.set(s.session.n, { ...NOTHING, complete: true, answersShown: true, maybe: writes.find(t => t >= w.lo) ?? null, sure: writes.find(t => t >= w.hi) ?? null, last: writes.at(-1) ?? null, answered: last })
+    out.set(s.session.n, {
+      ...NOTHING,
+      complete: true,
+      answersShown: true,
+      maybe: writes.find(t => t >= w.lo) ?? null,
+      sure: writes.find(t => t >= w.hi) ?? null,
+      last: writes.at(-1) ?? null,
+      answered: last,
+    })
   }
 }
 
@@ -212,6 +235,7 @@ interface Packet {
 async function fromPackets({ store, sources }: RuleContext, suspects: readonly Suspect[], out: Map<number, Traffic>): Promise<void> {
   const printed = sources.filter(s => s.format === 'tcpdump-text').map(s => s.id)
   if (printed.length === 0) return
+  const byNumber = new Map(suspects.map(s => [s.session.n, s]))
   const asked = suspects.flatMap(({ session: s }) => {
     const port = s.record?.downstreamRemotePort ?? s.log?.client?.port ?? null
     return port === null ? [] : [{ n: s.n, a: port, from: s.start - SECOND, to: (s.end ?? FOREVER - SECOND) + SECOND }]
@@ -220,9 +244,12 @@ async function fromPackets({ store, sources }: RuleContext, suspects: readonly S
     const rows = await store.rows(packetsBetween(printed, part))
     const words = await store.words(rows.flatMap(r => [r.src_ip, r.dst_ip, r.tcp_flags]).filter((v): v is number => typeof v === 'number'))
     for (const [n, list] of groupBy(rows, r => String(r.n))) {
-      const suspect = suspects.find(s => s.session.n === Number(n)) as Suspect
-      const port = asked.find(a => a.n === Number(n))?.a as number
-      const packets = legOf(list.map(r => packetOf(r, port, words)), suspect.session)
+      const suspect = byNumber.get(Number(n)) as Suspect
+      const port = part.find(a => a.n === Number(n))?.a as number
+      const packets = legOf(
+        list.map(r => packetOf(r, port, words)),
+        suspect.session,
+      )
       if (packets.length > 0) out.set(Number(n), withPackets(out.get(Number(n)) ?? NOTHING, packets, suspect))
     }
   }
@@ -280,12 +307,14 @@ function withPackets(known: Traffic, packets: readonly Packet[], { session, deat
 /** By the last acknowledgement, relative to the first segment; numbers are printed absolute, or relative after an absolute first one. */
 function acceptedBytes(data: readonly Packet[], acks: readonly Packet[]): bigint {
   const base = data[0]?.seq ?? null
-  const sum = data.reduce((n, p) => n + BigInt(p.length), 0n)
   if (base === null) return 0n
-  const relative = acks.map(p => p.ack).filter(a => a !== null).map(a => (a >= base ? a - base : a)).filter(a => a < 1n << 30n)
-  const most = relative.reduce((m, a) => (a > m ? a : m), 0n)
-  // Without acknowledgements nothing is known to have been accepted; a lower figure than what was seen means numbers of another kind.
-  return most === 0n ? 0n : most > sum ? most : sum
+  const relative = acks
+    .map(p => p.ack)
+    .filter(a => a !== null)
+    .map(a => (a >= base ? a - base : a))
+    .filter(a => a < 1n << 30n)
+  // Without acknowledgements nothing is known to have been accepted.
+  return relative.reduce(laterOf, 0n)
 }
 
 const earlier = (a: bigint | null, b: bigint | null): bigint | null => (a === null ? b : b === null || a < b ? a : b)

@@ -4,10 +4,11 @@ import { SECOND } from '../../model/instant.js'
 import type { Confidence } from '../../model/report.js'
 import type { RuleContext } from '../rule.js'
 import type { Around } from './around.js'
-import type { Death } from './deaths.js'
+import type { Death, Deaths } from './deaths.js'
+import { laterOf } from './instants.js'
 import type { Limits } from './kernel.js'
 import { NOTHING, type Suspect, type Traffic } from './traffic.js'
-import type { Session } from './sessions.js'
+import type { Captured, Session } from './sessions.js'
 
 export type Code = 'ended-by-timeout' | 'still-open' | 'ended-by-keepalive' | 'at-risk'
 
@@ -39,19 +40,21 @@ export const IDLE_QUARTER = 900n * SECOND
 const EXACT = SECOND / 2n
 
 /** The pod behind a session that was open when it disappeared. `only`: no other pod of unknown address comes into question. */
-export function deathOf(s: Session, deaths: readonly Death[], limits: Limits, context: RuleContext): { death: Death | null; only: boolean } {
+export function deathOf(s: Session, deaths: Deaths, limits: Limits, context: RuleContext): { death: Death | null; only: boolean } {
   const open = (d: Death): boolean => d.hi >= s.start && (s.end === null || d.lo <= s.end)
-  const own = deaths.find(d => d.ip === s.ip && open(d))
+  const own = deaths.of(s.ip).find(open)
   const { end } = s
   if (own || end === null || context.owners.maybe(s.ip, end).length > 0) return { death: own ?? null, only: true }
   const error = context.clockError
-  const near = deaths.filter(d => d.ip === null && d.lo >= s.start && end - d.lo >= limits.low - error && end - d.hi <= limits.high + error)
+  const near = deaths.of(null).filter(d => d.lo >= s.start && end - d.lo >= limits.low - error && end - d.hi <= limits.high + error)
   return { death: near[0] ?? null, only: new Set(near.map(d => d.pod)).size <= 1 }
 }
 
 /** Somebody else has the address before the session ends: then its end is another rule's. */
 function taken(s: Session, death: Death | null, context: RuleContext): boolean {
-  return context.owners.of(s.ip).some(o => o.from !== null && o.from > s.start && (s.end === null || o.from <= s.end) && (death === null || o.name !== death.pod || o.uid !== death.uid))
+  return context.owners
+    .of(s.ip)
+    .some(o => o.from !== null && (o.fromEarliest ?? o.from) > s.start && (s.end === null || o.from <= s.end) && (death === null || o.name !== death.pod || o.uid !== death.uid))
 }
 
 export interface Seen {
@@ -60,13 +63,13 @@ export interface Seen {
 }
 
 /** null: nothing speaks against the session. */
-export function verdictOf({ session: s, death, only }: Suspect, seen: Seen, limits: Limits, context: RuleContext, miscLogged: ReadonlySet<number>): Case | null {
+export function verdictOf({ session: s, death: said, only }: Suspect, seen: Seen, limits: Limits, context: RuleContext, miscLogged: ReadonlySet<number>): Case | null {
   const traffic = seen.traffic ?? NOTHING
-  const around = seen.around ?? null
-  if (taken(s, death, context)) return null
-  // The address lives: somebody reached it after the pod is said to be gone.
-  if (death && around && around.usedAgain > 0) return null
-  if (death && traffic.answered !== null && traffic.answered > death.hi + context.clockError) return null
+  if (taken(s, said, context)) return null
+  const relation = said && said.ip === null ? relationOf(seen.around ?? null, only) : null
+  // What shows that the address lives, or that nothing relates the pod to it, leaves only the session's own evidence.
+  const death = said && !lives(s, said, seen, context) && (said.ip !== null || relation !== null) ? said : null
+  const around = death ? (seen.around ?? null) : null
   const capture = captureSays(s, context)
   if (capture === 'answered') return null
   const errno = s.log?.how === 'timeout'
@@ -75,11 +78,18 @@ export function verdictOf({ session: s, death, only }: Suspect, seen: Seen, limi
   const end = s.end ?? (capture?.gaveUp ? capture.end : null)
   const written = writtenOf(s, death, traffic, capture?.unacked ?? null)
   const inFlight = inFlightOf(s, death, traffic, capture, written, end)
-  const relation = death && death.ip === null ? (only ? relationOf(around) : 'weak') : null
-  const base = { session: s, death, owner: ownerOf(s, context), traffic, around, written, inFlight, kernel, relation, end } as const
+  const base = { session: s, death, owner: ownerOf(s, context), traffic, around, written, inFlight, kernel, relation: death ? relation : null, end } as const
   if (end === null) return openCase(base, s, capture, context)
   if (kernel !== null) return endedByKernel(base, capture, limits, context)
   return endedInWindow(base, limits, context)
+}
+
+/** Somebody reached the address after the pod is said to be gone, or was answered. Where the address of the pod is not known, the session's must never be reached again. */
+function lives(s: Session, death: Death, { traffic, around }: Seen, context: RuleContext): boolean {
+  const again = around?.usedAgain ?? null
+  if (again !== null && (death.ip === null || s.end === null || again <= s.end)) return true
+  const answered = traffic?.answered ?? null
+  return answered !== null && answered > death.hi + context.clockError
 }
 
 type Base = Omit<Case, 'code' | 'confidence' | 'fits'>
@@ -110,7 +120,8 @@ function captureSays(s: Session, context: RuleContext): CaptureSigns | 'answered
   const { unacked, clientLast } = c
   if (unacked === null) {
     const probed = c.probes >= 2 && c.ended === 'rst' && c.endedBy === 'client' && c.serverLast !== null && clientLast !== null && clientLast - c.serverLast > SECOND
-    const idle = c.ended === 'open' || c.ended === 'none'
+    const idle = (c.ended === 'open' || c.ended === 'none') && lastOf(c, context) >= (s.end ?? 0n)
+    if (!probed && !idle && (c.ended === 'open' || c.ended === 'none')) return null
     return probed || idle ? { unacked: null, repeated: false, probed, gaveUp: probed, end: probed ? clientLast : null, idle } : 'answered'
   }
   const silent = c.serverLast === null || c.serverLast < unacked
@@ -119,14 +130,17 @@ function captureSays(s: Session, context: RuleContext): CaptureSigns | 'answered
   // The next repetition was due one doubled interval after the last: had it not come, the kernel had given up.
   const elapsed = clientLast - unacked
   const next = (elapsed < 120n * SECOND ? elapsed : 121n * SECOND) + SECOND
-  const over = context.sources.find(x => x.id === c.capture)?.last ?? null
-  const gaveUp = (s.end !== null && s.end >= clientLast && s.end - clientLast <= next * 2n) || (over !== null && over - clientLast > (next * 11n) / 10n)
+  const over = lastOf(c, context)
+  const gaveUp = (s.end !== null && s.end >= clientLast && s.end - clientLast <= next * 2n) || over - clientLast > (next * 11n) / 10n
   return { unacked, repeated: true, probed: false, gaveUp, end: s.end ?? (gaveUp ? clientLast : null), idle: false }
 }
 
+/** A capture that ends before the session tells nothing of what came later. */
+const lastOf = (c: Captured, context: RuleContext): bigint => context.sources.find(x => x.id === c.capture)?.last ?? 0n
+
 function writtenOf(s: Session, death: Death | null, traffic: Traffic, unacked: bigint | null): Case['written'] {
   if (unacked !== null) return { from: unacked, to: unacked }
-  if (death === null) return traffic.answersShown && traffic.maybe !== null ? { from: traffic.maybe, to: traffic.maybe } : null
+  if (death === null) return traffic.answersShown && traffic.maybe !== null && traffic.maybe > (traffic.answered ?? s.start) ? { from: traffic.maybe, to: traffic.maybe } : null
   if (traffic.complete) {
     const from = traffic.maybe ?? traffic.sure
     return from === null ? null : { from, to: traffic.sure ?? traffic.last ?? from }
@@ -146,14 +160,15 @@ function inFlightOf(s: Session, death: Death | null, t: Traffic, capture: Captur
     if (t.complete) return t.maybe !== null && written !== null ? null : false
     return null
   }
-  if (t.answersShown && s.log) return t.maybe !== null
+  if (t.answersShown && s.log) return t.last !== null && t.last > (t.answered ?? s.start)
   return t.last !== null && end !== null && end - t.last <= BUSY ? true : null
 }
 
 /** Only what became of the address relates the session to the pod: how likely is that by chance, with `beside` addresses in use? */
-function relationOf(a: Around | null): 'sure' | 'weak' {
-  if (!a || a.later === 0 || a.beside === 0) return 'weak'
-  return (1 - 1 / a.beside) ** a.later < 0.05 ? 'sure' : 'weak'
+function relationOf(a: Around | null, only: boolean): 'sure' | 'weak' | null {
+  const sure = a !== null && a.later > 0 && a.beside > 0 && (1 - 1 / a.beside) ** a.later < 0.05
+  // Where several pods died whose addresses nobody names, a weak sign is none.
+  return sure && only ? 'sure' : sure || only ? 'weak' : null
 }
 
 function openCase(base: Base, s: Session, capture: CaptureSigns | null, context: RuleContext): Case | null {
@@ -212,10 +227,17 @@ function endsIdle(s: Session, t: Traffic, limits: Limits, end: bigint): boolean 
   return [...limits.idle.map(i => i.value), IDLE_DEFAULT, IDLE_QUARTER].some(v => end - last >= v - EXACT && end - last <= v + EXACT) && s.start <= last
 }
 
-export const lastByte = (t: Traffic): bigint | null => (t.last !== null && t.answered !== null ? (t.last > t.answered ? t.last : t.answered) : (t.last ?? t.answered))
+export const lastByte = (t: Traffic): bigint | null => (t.last !== null && t.answered !== null ? laterOf(t.last, t.answered) : (t.last ?? t.answered))
 
 /** The session was old enough for the timeout, and no byte is known that would have put it off. */
 export function idlePossible(value: bigint, s: Session, t: Traffic, end: bigint): boolean {
   const last = lastByte(t)
   return end - s.start >= value && (last === null || last <= end - value + EXACT)
+}
+
+/** A pod has one address: where sessions to several fit its end, the weakly related ones drop out, and what is left is only possible. */
+export function oneAddressAPod(cases: readonly Case[]): Case[] {
+  const addresses = (d: Death | null, of: readonly Case[]): number => new Set(of.filter(c => c.death === d).map(c => c.session.ip)).size
+  const left = cases.filter(c => c.relation !== 'weak' || addresses(c.death, cases) === 1)
+  return left.map(c => (c.relation !== null && addresses(c.death, left) > 1 ? { ...c, confidence: 'possible', relation: 'weak' } : c))
 }

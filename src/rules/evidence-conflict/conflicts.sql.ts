@@ -1,5 +1,6 @@
 /** Sentences about connections, in the order of their sources. */
-export const statements = (kind: number): string => `SELECT source, line, byte_start, byte_end, subject, reason FROM raw.event WHERE kind = ${kind} ORDER BY source, byte_start, "row"`
+export const statements = (kind: number): string =>
+  `SELECT source, line, byte_start, byte_end, subject, reason FROM raw.event WHERE kind = ${kind} ORDER BY source, byte_start, "row"`
 
 /** How many access records there are, and how many can be read in more than one way. */
 export const ambiguousRecords = 'SELECT count(*) AS all_records, count(*) FILTER (WHERE ambiguous IS NOT NULL) AS ambiguous FROM raw.request'

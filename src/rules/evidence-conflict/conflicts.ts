@@ -39,8 +39,16 @@ export function ownerConflicts(owners: Ownership): Conflict[] {
         const overlap = a.certain && b.certain ? overlapOf(a, b) : null
         if (overlap === null || a.name === b.name) continue
         out.push({
-          code: 'owner-conflict', subject: { ip, pod: b.name, previous_pod: a.name }, root: ip, identity: [ip, a.uid ?? a.name, b.uid ?? b.name], count: 1,
-          title: words.owners(ip, a, b), says: words.ownersSay(ip, a, b, overlap), places: [...a.places, ...b.places].map(p => p.place), from: overlap.from, to: overlap.to,
+          code: 'owner-conflict',
+          subject: { ip, pod: b.name, previous_pod: a.name },
+          root: ip,
+          identity: [ip, a.uid ?? a.name, b.uid ?? b.name],
+          count: 1,
+          title: words.owners(ip, a, b),
+          says: words.ownersSay(ip, a, b, overlap),
+          places: [...a.places, ...b.places].map(p => p.place),
+          from: overlap.from,
+          to: overlap.to,
         })
       }
     })
@@ -59,9 +67,16 @@ function overlapOf(a: Owner, b: Owner): { from: bigint; to: bigint | null } | nu
 /** Logs in which two processes use the same ids. */
 export function mixedLogs(mixed: ReadonlyMap<number, Line>): Conflict[] {
   return [...mixed].map(([source, line]) => ({
-    code: 'id-conflict' as const, subject: line.connectionId === null ? {} : { connection_id: String(line.connectionId) }, root: `source ${source}`, identity: ['mixed', String(line.connectionId)], count: 1,
-    title: words.mixed(line.connectionId), says: words.mixedSays,
-    places: [{ source, line: line.line, frame: null, byteStart: line.byteStart, byteEnd: line.byteEnd }], from: line.t, to: line.t,
+    code: 'id-conflict' as const,
+    subject: line.connectionId === null ? {} : { connection_id: String(line.connectionId) },
+    root: `source ${source}`,
+    identity: ['mixed', String(line.connectionId)],
+    count: 1,
+    title: words.mixed(line.connectionId),
+    says: words.mixedSays,
+    places: [{ source, line: line.line, frame: null, byteStart: line.byteStart, byteEnd: line.byteEnd }],
+    from: line.t,
+    to: line.t,
   }))
 }
 
@@ -72,8 +87,16 @@ export function idConflicts(said: readonly Statement[]): Conflict[] {
     const ids = [...new Set(list.map(s => s.id))]
     if (ids.length < 2) continue
     out.push({
-      code: 'id-conflict', subject: { pod: peer }, root: peer, identity: [peer, ...ids], count: ids.length, title: words.ids(peer, ids), says: words.idsSay(peer, ids), places: list.map(s => s.place),
-      from: null, to: null,
+      code: 'id-conflict',
+      subject: { pod: peer },
+      root: peer,
+      identity: [peer, ...ids],
+      count: ids.length,
+      title: words.ids(peer, ids),
+      says: words.idsSay(peer, ids),
+      places: list.map(s => s.place),
+      from: null,
+      to: null,
     })
   }
   return out
@@ -84,7 +107,15 @@ export function clockConflicts(clocks: readonly ClockOffset[], assumed: bigint, 
   return clocks
     .filter(c => (c.offset < 0n ? -c.offset : c.offset) > assumed + c.error)
     .map(c => ({
-      code: 'clock-conflict' as const, subject: {}, root: `sources ${c.a} and ${c.b}`, identity: ['clocks', String(c.a), String(c.b)], count: c.anchors, title: words.clocks(c), says: words.clocksSay(c), places: shared(c.a, c.b),
-      from: null, to: null,
+      code: 'clock-conflict' as const,
+      subject: {},
+      root: `sources ${c.a} and ${c.b}`,
+      identity: ['clocks', String(c.a), String(c.b)],
+      count: c.anchors,
+      title: words.clocks(c),
+      says: words.clocksSay(c),
+      places: shared(c.a, c.b),
+      from: null,
+      to: null,
     }))
 }

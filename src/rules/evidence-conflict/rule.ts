@@ -31,7 +31,12 @@ async function judge(context: RuleContext): Promise<Judgement> {
   const logs = await context.store.rows('SELECT DISTINCT source FROM raw.connection WHERE source IS NOT NULL ORDER BY source')
   const addresses = new Set(context.owners.all.map(o => o.ip))
   const requests = Number(ambiguous?.all_records ?? 0)
-  const conflicts: Conflict[] = [...ownerConflicts(context.owners), ...mixedLogs(context.connections.mixed), ...idConflicts(said), ...clockConflicts(context.clocks, context.clockError, await sharedRequests(context))]
+  const conflicts: Conflict[] = [
+    ...ownerConflicts(context.owners),
+    ...mixedLogs(context.connections.mixed),
+    ...idConflicts(said),
+    ...clockConflicts(context.clocks, context.clockError, await sharedRequests(context)),
+  ]
   const findings = conflicts.map(finding)
   const forged = Number(ambiguous?.ambiguous ?? 0)
   if (forged > 0) findings.push(finding(await ambiguousConflict(context, forged)))
@@ -56,7 +61,18 @@ async function sharedRequests({ store, clocks, clockError }: RuleContext): Promi
 
 async function ambiguousConflict({ store }: RuleContext, count: number): Promise<Conflict> {
   const rows = await store.rows('SELECT source, line, byte_start, byte_end FROM raw.request WHERE ambiguous IS NOT NULL ORDER BY source, byte_start, "row" LIMIT 20')
-  return { code: 'ambiguous-record', subject: {}, root: 'ambiguous records', identity: ['ambiguous'], count, title: words.ambiguous(count), says: words.ambiguousSays, places: rows.map(placeOf), from: null, to: null }
+  return {
+    code: 'ambiguous-record',
+    subject: {},
+    root: 'ambiguous records',
+    identity: ['ambiguous'],
+    count,
+    title: words.ambiguous(count),
+    says: words.ambiguousSays,
+    places: rows.map(placeOf),
+    from: null,
+    to: null,
+  }
 }
 
 function finding(c: Conflict): DraftFinding {

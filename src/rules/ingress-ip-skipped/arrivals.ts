@@ -39,7 +39,9 @@ export async function arrivalsOf(store: RuleStore): Promise<Arrival[]> {
   const syn = ['SYN', 'TCP Flags: SYN'].map(s => ids.get(s)).filter(id => id !== undefined)
   if (ingress === undefined || syn.length === 0) return []
   const rows = await store.rows(arrivals(ingress, syn))
-  const words = await store.words(rows.flatMap(r => [r.node, r.verdict, r.src_ip, r.dst_ip, r.dst_namespace, r.dst_pod, r.drop_reason_desc].filter((v): v is number => typeof v === 'number')))
+  const words = await store.words(
+    rows.flatMap(r => [r.node, r.verdict, r.src_ip, r.dst_ip, r.dst_namespace, r.dst_pod, r.drop_reason_desc].filter((v): v is number => typeof v === 'number')),
+  )
   const text = (v: unknown): string | null => words.get(v as number) ?? null
   const open = new Map<string, Arrival>()
   const out: Arrival[] = []
@@ -61,8 +63,22 @@ export async function arrivalsOf(store: RuleStore): Promise<Arrival[]> {
       continue
     }
     const a: Arrival = {
-      source: r.source as number, from: t, to: t, srcIp: text(r.src_ip), srcPort: r.src_port as number | null, dstIp: text(r.dst_ip), dstPort: r.dst_port as number | null,
-      identity: r.src_identity as bigint, namespace: text(r.dst_namespace), pod: text(r.dst_pod), node: text(r.node), denied, admitted: verdict === 'FORWARDED' || verdict === 'REDIRECTED', byPolicy, syns: 1, places: [placeOf(r)],
+      source: r.source as number,
+      from: t,
+      to: t,
+      srcIp: text(r.src_ip),
+      srcPort: r.src_port as number | null,
+      dstIp: text(r.dst_ip),
+      dstPort: r.dst_port as number | null,
+      identity: r.src_identity as bigint,
+      namespace: text(r.dst_namespace),
+      pod: text(r.dst_pod),
+      node: text(r.node),
+      denied,
+      admitted: verdict === 'FORWARDED' || verdict === 'REDIRECTED',
+      byPolicy,
+      syns: 1,
+      places: [placeOf(r)],
     }
     open.set(key, a)
     out.push(a)

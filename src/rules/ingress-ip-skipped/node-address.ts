@@ -36,7 +36,14 @@ export async function nodeAddressFindings(context: RuleContext, known: Known): P
   if (addresses.size === 0) return { checked: 0, findings: [] }
   const viaIngress = new Set(used.filter(u => addresses.has(u.local)).map(u => `${u.place.source} ${u.ip}:${u.port}`))
   const judged = used.filter(u => viaIngress.has(`${u.place.source} ${u.ip}:${u.port}`))
-  const proxyNodes = new Set([...known.binds.map(b => b.looked).filter(x => x !== null).map(x => known.places.get(x))].filter(n => n !== undefined))
+  const proxyNodes = new Set(
+    [
+      ...known.binds
+        .map(b => b.looked)
+        .filter(x => x !== null)
+        .map(x => known.places.get(x)),
+    ].filter(n => n !== undefined),
+  )
   const suspects = judged.filter(u => !addresses.has(u.local) && !proxyNodes.has(known.places.get(u.ip) ?? ' '))
   const byPod = groupBy(suspects, u => `${u.local} ${u.ip}:${u.port}`)
   return { checked: judged.length, findings: [...byPod.values()].map(g => finding(g, judged.filter(u => u.ip === g[0]?.ip && addresses.has(u.local)).length)) }
@@ -72,7 +79,15 @@ function finding(group: readonly Used[], viaIngress: number): DraftFinding {
     root: remote,
     ongoing: false,
     impact: {},
-    claims: [{ says: words.nodeAddressSays([...connections.keys()].filter(p => p !== null), first.local), places: [...connections.values()].map(u => u.place) }],
+    claims: [
+      {
+        says: words.nodeAddressSays(
+          [...connections.keys()].filter(p => p !== null),
+          first.local,
+        ),
+        places: [...connections.values()].map(u => u.place),
+      },
+    ],
     controls: [{ says: `${viaIngress} requests to the same pod left with the ingress address`, checked: viaIngress + group.length, passed: viaIngress }],
     rivals: rivalsOf('node-address', 'likely'),
     missing: [],

@@ -13,7 +13,17 @@ interface Flow {
   flags?: object
   direction?: string
 }
-const flow = ({ t = '10:53:22.338', identity = 6, verdict = 'DROPPED', reason = 'POLICY_DENIED', src = '10.1.0.7', port = 40_312, dst = '10.2.3.4', flags = { SYN: true }, direction = 'INGRESS' }: Flow): string =>
+const flow = ({
+  t = '10:53:22.338',
+  identity = 6,
+  verdict = 'DROPPED',
+  reason = 'POLICY_DENIED',
+  src = '10.1.0.7',
+  port = 40_312,
+  dst = '10.2.3.4',
+  flags = { SYN: true },
+  direction = 'INGRESS',
+}: Flow): string =>
   JSON.stringify({
     flow: {
       time: `2026-09-10T${t}Z`,
@@ -34,7 +44,17 @@ const skip = (t: string, local: string, thread = 7) => envoy(t, 'filter', `Skipp
 const bind = (t: string, thread = 7) => envoy(t, 'filter', 'Restoring local address (original source) on socket: 39 (n/a -> 10.1.0.200:0)', thread)
 const connect = (t: string, id: number, to: string, thread = 7) => envoy(t, 'connection', `[Tags: "ConnectionId":"${id}"] connecting to ${to}:8080`, thread)
 const pods = (nodes: Record<string, string>) =>
-  JSON.stringify({ apiVersion: 'v1', kind: 'List', items: Object.entries(nodes).map(([ip, node], i) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: `p${i}`, namespace: 'app', uid: `u${i}`, creationTimestamp: '2026-09-10T09:00:00Z' }, spec: { nodeName: node, containers: [] }, status: { phase: 'Running', podIP: ip } })) })
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'List',
+    items: Object.entries(nodes).map(([ip, node], i) => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: `p${i}`, namespace: 'app', uid: `u${i}`, creationTimestamp: '2026-09-10T09:00:00Z' },
+      spec: { nodeName: node, containers: [] },
+      status: { phase: 'Running', podIP: ip },
+    })),
+  })
 const text = (...lines: string[]) => `${lines.join('\n')}\n`
 const found = (r: Report) => r.findings.filter(f => f.rule === 'WC101')
 const verdict = (r: Report) => r.verdicts.find(v => v.rule === 'WC101')
@@ -52,7 +72,20 @@ describe('denied-as-node', () => {
   })
 
   it('is likely where requests of the proxy failed to connect to the same address', async () => {
-    const access = JSON.stringify({ start_time: '2026-09-10T10:00:00.000Z', response_code: 503, response_flags: 'UF', response_code_details: 'upstream_reset_before_response_started{connection_timeout}', duration: 5000, method: 'GET', protocol: 'HTTP/1.1', upstream_host: '10.2.3.4:8080', upstream_cluster: 'c', bytes_sent: 0, bytes_received: 0, request_id: 'r-1' })
+    const access = JSON.stringify({
+      start_time: '2026-09-10T10:00:00.000Z',
+      response_code: 503,
+      response_flags: 'UF',
+      response_code_details: 'upstream_reset_before_response_started{connection_timeout}',
+      duration: 5000,
+      method: 'GET',
+      protocol: 'HTTP/1.1',
+      upstream_host: '10.2.3.4:8080',
+      upstream_cluster: 'c',
+      bytes_sent: 0,
+      bytes_received: 0,
+      request_id: 'r-1',
+    })
     const flows = text(flow({ t: '10:00:00.010' }), flow({ t: '10:00:01.010' }), flow({ t: '10:00:03.010' }))
     const r = await analyzeFiles({ 'f.json': flows, 'access.json': text(access) })
     expect(found(r)).toMatchObject([{ confidence: { level: 'likely' }, severity: 'high' }])

@@ -12,7 +12,7 @@ import { nodeAddressFindings } from './node-address.js'
 import { ADVICE, controlsOf, deniedTitle, REFERENCES, rivalsOf, skippedTitle, words } from './words.js'
 
 /** Envoy's default where the cluster sets none; Cilium's operator sets none. */
-export const CONNECT_TIMEOUT = 5n * SECOND
+const CONNECT_TIMEOUT = 5n * SECOND
 
 export const ingressIpSkipped: Rule = {
   code: 'WC101',
@@ -132,7 +132,8 @@ const distance = (a: bigint | null, b: bigint): bigint => (a === null ? b : a > 
 function failuresOf(context: RuleContext, ip: string | null, port: number | null, from: bigint | null, to: bigint | null): Failure[] {
   if (ip === null || from === null) return []
   const until = (to ?? from + CONNECT_TIMEOUT) + 100n * MILLISECOND
-  const hit = (r: RequestRecord): boolean => r.upstreamIp === ip && (port === null || r.upstreamPort === port) && r.flags.includes('UF') && r.end !== null && r.end > from && r.end <= until
+  const hit = (r: RequestRecord): boolean =>
+    r.upstreamIp === ip && (port === null || r.upstreamPort === port) && r.flags.includes('UF') && r.end !== null && r.end > from && r.end <= until
   return context.failures.list.filter(f => f.finding === null && f.hops.some(hit))
 }
 
@@ -215,7 +216,10 @@ function deniedFinding(group: readonly Arrival[], context: RuleContext, ingress:
     ],
     controls: controlsOf(controls),
     rivals: rivalsOf('denied-as-node', level),
-    missing: [context.abilities.missing('bind-decisions', { from: least(times), to: most(times) }), ...(context.abilities.has('http-requests') ? [] : [context.abilities.missing('requests', { from: least(times), to: most(times) })])],
+    missing: [
+      context.abilities.missing('bind-decisions', { from: least(times), to: most(times) }),
+      ...(context.abilities.has('http-requests') ? [] : [context.abilities.missing('requests', { from: least(times), to: most(times) })]),
+    ],
     advice: ADVICE,
     references: REFERENCES,
     failures: level === 'likely' ? failures : [],
@@ -231,7 +235,10 @@ function signsOf(group: readonly Arrival[], failures: number): string[] {
 
 /** At least three connections whose distances differ by more than a second: a scrape or a probe keeps its period. */
 function hasNoPeriod(group: readonly Arrival[]): boolean {
-  const at = group.map(a => a.from).filter(t => t !== null).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  const at = group
+    .map(a => a.from)
+    .filter(t => t !== null)
+    .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
   if (at.length < 3) return false
   const gaps = at.slice(1).map((t, i) => t - (at[i] as bigint))
   return (most(gaps) as bigint) - (least(gaps) as bigint) > SECOND

@@ -4,7 +4,12 @@ import type { Confidence, Control, Rival } from '../../model/report.js'
 import type { Arrival } from './arrivals.js'
 import type { Bind } from './binds.js'
 
-export const REFERENCES = ['https://github.com/cilium/proxy/issues/2040', 'https://github.com/cilium/proxy/pull/1437', 'https://github.com/cilium/cilium/issues/48460', 'https://github.com/cilium/cilium/issues/42325']
+export const REFERENCES = [
+  'https://github.com/cilium/proxy/issues/2040',
+  'https://github.com/cilium/proxy/pull/1437',
+  'https://github.com/cilium/cilium/issues/48460',
+  'https://github.com/cilium/cilium/issues/42325',
+]
 
 export const ADVICE = [
   'Confirm it: raise the filter logger of the proxy to trace and look for "destination is local X" right before "connecting to Y" with another Y.',
@@ -18,7 +23,8 @@ export const skippedTitle = (b: Bind, remote: string, denied: boolean, failed: n
 export const deniedTitle = (group: readonly Arrival[], pod: string): string =>
   `${group.length} connection${group.length === 1 ? '' : 's'} to ${pod || (group[0]?.dstIp ?? 'a pod')} ${group.length === 1 ? 'was' : 'were'} denied under the identity of a node (${identityText(group[0])}); traffic of an ingress proxy should arrive as reserved:ingress (8)`
 
-export const nodeAddressTitle = (count: number, remote: string, local: string): string => `${count} connection${count === 1 ? '' : 's'} to ${remote} left with the node's address ${local} instead of the ingress address`
+export const nodeAddressTitle = (count: number, remote: string, local: string): string =>
+  `${count} connection${count === 1 ? '' : 's'} to ${remote} left with the node's address ${local} instead of the ingress address`
 
 const NAMES: Record<string, string> = { '6': 'reserved:remote-node', '7': 'reserved:kube-apiserver and reserved:remote-node' }
 const identityText = (a: Arrival | undefined): string => `${a?.identity}, ${NAMES[String(a?.identity)] ?? 'of the remote-node scope'}`
@@ -33,14 +39,16 @@ export const words = {
   connectSays: (b: Bind, remote: string): string => `The next connect of the same thread, connection ${b.connectionId}, goes to ${remote}${b.t === null ? '' : ` at ${iso(b.t)}`}`,
   denialSays: (d: readonly Arrival[]): string => `At the destination the SYN arrived under identity ${identityText(d[0])} and was denied`,
   failuresSay: (n: number): string => `${n} request${n === 1 ? '' : 's'} failed with UF to the same address within the connect timeout`,
-  identities: (group: readonly Arrival[]): string => `a SYN to a pod was denied by policy under identity ${identityText(group[0])}, where ingress traffic carries 8 (reserved:ingress)`,
+  identities: (group: readonly Arrival[]): string =>
+    `a SYN to a pod was denied by policy under identity ${identityText(group[0])}, where ingress traffic carries 8 (reserved:ingress)`,
   deniedSays: (group: readonly Arrival[]): string =>
     `${group.length === 1 ? 'The SYN of one connection' : `The SYNs of ${group.length} connections`} arrived under identity ${identityText(group[0])} and ${group.length === 1 ? 'was' : 'were'} denied${group.every(a => a.from === null) ? ' (the flow carries no timestamp)' : ''}`,
   flowsAlone: 'flows alone cannot tell a proxy from a host-network client, masquerading or NodePort SNAT, or from a policy that means it',
   stops: 'each series of SYNs stops within the connect timeout of Envoy (5 s)',
   matched: (n: number): string => `${n} request${n === 1 ? '' : 's'} of the proxy failed to connect to the same address at that time`,
   noPeriod: 'the connections follow no fixed period, as scrapes and probes would',
-  twoAddresses: (remote: string, local: string, via: number): string => `the same proxy reached ${remote} with the ingress address ${via} times and with ${local} at other times; to a pod of its own node it never binds the ingress address`,
+  twoAddresses: (remote: string, local: string, via: number): string =>
+    `the same proxy reached ${remote} with the ingress address ${via} times and with ${local} at other times; to a pod of its own node it never binds the ingress address`,
   nodeAddressSays: (ports: readonly number[], local: string): string => `The access log shows ${local} as the proxy's own address, ports ${ports.slice(0, 10).join(', ')}`,
 }
 
@@ -54,21 +62,29 @@ export function rivalsOf(code: 'skipped' | 'denied-as-node' | 'node-address', le
   if (code === 'skipped')
     return [
       {
-        says: 'the pod is on the proxy\'s node, where skipping the ingress address is right',
+        says: "the pod is on the proxy's node, where skipping the ingress address is right",
         status: level === 'certain' ? 'refuted' : 'open',
         because: level === 'certain' ? 'the two pods are on different nodes' : 'the node of the pod is not in the bundle',
         separated_by: 'kubectl get pods -A -o wide',
       },
     ]
   if (code === 'node-address')
-    return [{ says: 'the pod moved to the proxy\'s node for a while', status: 'open', because: 'the node of the pod at that time is not known', separated_by: 'kubectl get pods -A -o wide at that time' }]
+    return [
+      {
+        says: "the pod moved to the proxy's node for a while",
+        status: 'open',
+        because: 'the node of the pod at that time is not known',
+        separated_by: 'kubectl get pods -A -o wide at that time',
+      },
+    ]
   const status = level === 'possible' ? 'open' : 'refuted'
   return [
     {
       says: 'a host-network client of another node (a scrape, a probe, an agent) that the policy means to deny',
       status,
       because: status === 'open' ? 'the flow does not tell which process of the node sent it' : 'the proxy itself failed to connect to that address at that time',
-      separated_by: 'a request of the ingress proxy that failed with UF for the same pod within 5 s; a SYN to the same pod forwarded under identity 8; the trace of the filter logger',
+      separated_by:
+        'a request of the ingress proxy that failed with UF for the same pod within 5 s; a SYN to the same pod forwarded under identity 8; the trace of the filter logger',
     },
     {
       says: 'masquerading or NodePort SNAT rewrote the source address to that of the node',

@@ -34,7 +34,10 @@ async function readInto(out: Map<number, Attempt>, store: RuleContext['store'], 
   const found = await store.rows(attemptsOf(rows))
   const words = await store.words(found.flatMap(r => [r.remote_ip, r.closed, r.cluster]).filter((v): v is number => typeof v === 'number'))
   const ofAttempts = await store.evidence('attempt', rows)
-  const ofConnections = await store.evidence('connection', found.map(r => r.connection as bigint | null).filter(c => c !== null))
+  const ofConnections = await store.evidence(
+    'connection',
+    found.map(r => r.connection as bigint | null).filter(c => c !== null),
+  )
   const difference = (a: unknown, b: unknown): bigint | null => (typeof a === 'bigint' && typeof b === 'bigint' ? a - b : null)
   for (const r of found) {
     const marks = [...(ofAttempts.get(r.row as bigint) ?? []), ...(ofConnections.get(r.connection as bigint) ?? []).filter(m => m.role !== 'reused' && m.role !== 'connected')]

@@ -11,9 +11,35 @@ export type Harmless = 'answered-by-app' | 'client-gone' | 'client-fault' | 'ret
 
 /** Suffixes of WC104 codes. */
 export type Suffix =
-  | 'connect-refused' | 'connect-timeout' | 'no-route' | 'bind-failed' | 'connect-failed' | 'tls-verify-failed' | 'tls-failed' | 'keepalive-race' | 'reset-before-response'
-  | 'reset-mid-response' | 'remote-reset' | 'local-reset' | 'protocol-error' | 'timeout' | 'stream-idle' | 'max-duration' | 'no-healthy-upstream' | 'no-cluster' | 'no-route-match'
-  | 'overflow' | 'overload' | 'dns-failed' | 'misconfigured' | 'stale-endpoint' | 'refused-by-policy' | 'policy-service-failed' | 'rate-limited' | 'fault-injected' | 'unknown'
+  | 'connect-refused'
+  | 'connect-timeout'
+  | 'no-route'
+  | 'bind-failed'
+  | 'connect-failed'
+  | 'tls-verify-failed'
+  | 'tls-failed'
+  | 'keepalive-race'
+  | 'reset-before-response'
+  | 'reset-mid-response'
+  | 'remote-reset'
+  | 'local-reset'
+  | 'protocol-error'
+  | 'timeout'
+  | 'stream-idle'
+  | 'max-duration'
+  | 'no-healthy-upstream'
+  | 'no-cluster'
+  | 'no-route-match'
+  | 'overflow'
+  | 'overload'
+  | 'dns-failed'
+  | 'misconfigured'
+  | 'stale-endpoint'
+  | 'refused-by-policy'
+  | 'policy-service-failed'
+  | 'rate-limited'
+  | 'fault-injected'
+  | 'unknown'
 
 export type Cause = { readonly code: Suffix } | { readonly harmless: Harmless }
 
@@ -70,7 +96,7 @@ function connectFailure(r: RequestRecord, stream: StreamFailure | null): Cause {
 }
 
 /** Milliseconds. A refusal takes a round trip, an address that is gone from its network 3 s (three ARP requests); what takes longer, or one of the usual short timeouts, has run into a timeout. */
-export const tookTimeout = (ms: number): boolean => SHORT_TIMEOUTS.some(t => ms >= t - 2 && ms <= t + 20) || (ms >= 900 && (ms < 2950 || ms > 3300))
+const tookTimeout = (ms: number): boolean => SHORT_TIMEOUTS.some(t => ms >= t - 2 && ms <= t + 20) || (ms >= 900 && (ms < 2950 || ms > 3300))
 const SHORT_TIMEOUTS = [250, 500] as const
 
 /** What is left of a cause once the response had begun: it was cut off. */
@@ -78,7 +104,7 @@ const cut = (cause: Cause, after: boolean): Cause => (after && 'code' in cause &
 const AFTER: ReadonlySet<Suffix> = new Set(['reset-before-response', 'keepalive-race', 'remote-reset', 'protocol-error', 'unknown'])
 
 /** Envoy's reset reasons, with blanks or underscores. `connection failure` is the name before 1.27 for all three kinds. */
-export function resetCause(reason: string, transport: string, flags: readonly string[] = []): Cause {
+function resetCause(reason: string, transport: string, flags: readonly string[] = []): Cause {
   const name = reason.replaceAll('_', ' ').trim()
   switch (name) {
     case 'upstream timeout':
@@ -113,7 +139,7 @@ export function resetCause(reason: string, transport: string, flags: readonly st
 const isHandshake = (transport: string): boolean => /CERTIFICATE|SSL.?routines|verify cert/i.test(transport)
 
 /** Why a connect failed, from the transport failure reason (text or errno). */
-export function connectCause(transport: string): Cause {
+function connectCause(transport: string): Cause {
   const t = transport.replaceAll('_', ' ')
   if (/Connection refused|error: ?111\b|errno: ?111\b/i.test(t)) return code('connect-refused')
   if (/No route to host|error: ?113\b|Network is unreachable|error: ?101\b|Host is unreachable/i.test(t)) return code('no-route')
@@ -150,7 +176,10 @@ const DETAILS: readonly (readonly [RegExp, Cause])[] = [
   [/^dns_resolution_failure/, code('dns-failed')],
   [/^dns_cache_pending_requests_overflow/, code('overflow')],
   [/^(?:response_payload_too_large|request_payload_exceeded_retry_buffer_limit|filter_config)/, code('misconfigured')],
-  [/^(?:low_version|missing_(?:host|path)|host_header_missing|path_normalization_failed|request_headers_|request_payload_too_large|invalid_|absolute_path_rejected|upgrade_failed)/, harmless('client-fault')],
+  [
+    /^(?:low_version|missing_(?:host|path)|host_header_missing|path_normalization_failed|request_headers_|request_payload_too_large|invalid_|absolute_path_rejected|upgrade_failed)/,
+    harmless('client-fault'),
+  ],
   [/^(?:http[123]\.|codec_error|internal_redirect)/, harmless('client-fault')],
 ]
 

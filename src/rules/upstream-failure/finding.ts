@@ -7,17 +7,40 @@ import type { DraftFinding, RuleContext } from '../rule.js'
 import type { Suffix } from './cause.js'
 import { type Holder, holderOf, listedInstead } from './holder.js'
 import type { Judged } from './rule.js'
-import { advice, attemptSays, because, listingSays, logSays, recordSays, rivals, title } from './words.js'
+import { advice, attemptSays, because, endingSays, listingSays, logSays, recordSays, rivals, title } from './words.js'
 
 /** What happened as configured. */
 const INFO: ReadonlySet<Suffix> = new Set(['rate-limited', 'refused-by-policy', 'fault-injected', 'no-route-match'])
 /** UC, UF and failed policy services: what a client should never see. */
 const GRAVE: ReadonlySet<Suffix> = new Set([
-  'connect-refused', 'connect-timeout', 'no-route', 'bind-failed', 'connect-failed', 'tls-verify-failed', 'tls-failed', 'keepalive-race', 'reset-before-response', 'reset-mid-response', 'stale-endpoint', 'policy-service-failed',
+  'connect-refused',
+  'connect-timeout',
+  'no-route',
+  'bind-failed',
+  'connect-failed',
+  'tls-verify-failed',
+  'tls-failed',
+  'keepalive-race',
+  'reset-before-response',
+  'reset-mid-response',
+  'stale-endpoint',
+  'policy-service-failed',
 ])
 /** The printed reason names the mechanism itself. */
 const SHOWN: ReadonlySet<Suffix> = new Set([
-  'connect-refused', 'no-route', 'bind-failed', 'tls-verify-failed', 'no-healthy-upstream', 'no-cluster', 'no-route-match', 'overflow', 'dns-failed', 'refused-by-policy', 'rate-limited', 'fault-injected', 'max-duration',
+  'connect-refused',
+  'no-route',
+  'bind-failed',
+  'tls-verify-failed',
+  'no-healthy-upstream',
+  'no-cluster',
+  'no-route-match',
+  'overflow',
+  'dns-failed',
+  'refused-by-policy',
+  'rate-limited',
+  'fault-injected',
+  'max-duration',
 ])
 /** What more evidence may change. */
 const UNSETTLED: ReadonlySet<Suffix> = new Set(['reset-before-response', 'reset-mid-response', 'unknown', 'connect-timeout', 'connect-failed'])
@@ -39,8 +62,10 @@ function severityOf(suffix: Suffix, confidence: Confidence, group: Group): Sever
 /** A failure in the record nearest to the client, or of a stream that no later attempt healed. */
 const reachedClient = (f: Failure): boolean => (f.hops.length > 0 ? true : f.streams.some(s => !s.healed) || f.backends.length > 0)
 
-function confidenceOf(suffix: Suffix): Confidence {
+/** A race is shown by the packets themselves, once the instance is known to have lived on. */
+function confidenceOf({ suffix, ending }: Judged, { lasting }: Holder): Confidence {
   if (suffix === 'unknown') return 'possible'
+  if (suffix === 'keepalive-race' && ending?.acknowledged === false && lasting !== null) return 'certain'
   return SHOWN.has(suffix) ? 'certain' : 'likely'
 }
 
@@ -57,11 +82,11 @@ function finding(group: Group, context: RuleContext, references: readonly string
   // Two findings may differ only in what a log adds to the same printed reason.
   const identity = seen.has(JSON.stringify(names[0])) ? [...(names[0] as string[]), String(times[0] ?? '')] : (names[0] as string[])
   seen.add(JSON.stringify(identity))
-  const level = confidenceOf(suffix)
+  const level = confidenceOf(first, holder)
   return {
     code: `WC104.${suffix}`,
     severity: severityOf(suffix, level, group),
-    confidence: { level, because: because(suffix, first.failure, attempt) },
+    confidence: { level, because: because(first) },
     title: title({ suffix, failed: people.length, probes, of: context.failures, remote: remote ?? record?.cluster ?? attempt?.cluster ?? null, record }),
     count: group.length,
     subject: subjectOf(group),
@@ -78,7 +103,7 @@ function finding(group: Group, context: RuleContext, references: readonly string
     },
     claims: claims(group, context, holder),
     controls: [],
-    rivals: rivals(suffix, holder),
+    rivals: rivals(first, holder),
     missing: UNSETTLED.has(suffix) ? missing(first, context) : [],
     advice: advice(suffix),
     references,
@@ -105,8 +130,17 @@ function claims(group: Group, context: RuleContext, holder: Holder): DraftFindin
   if (first.attempt && marks.length > 0) out.push({ says: attemptSays(first.suffix, first.attempt), places: marks })
   else if (logs.length > 0) out.push({ says: logSays(first.failure), places: logs })
   if (out.length === 0) out.push({ says: logSays(first.failure), places: [placeOfFailure(first.failure)] })
+  const captured = group.flatMap(j => j.ending?.places ?? [])
+  if (first.ending && captured.length > 0) out.push({ says: endingSays(first.ending), places: captured })
   const listed = holder.ip !== null && UNSETTLED.has(first.suffix) ? listedInstead(holder.ip, context) : []
-  if (listed.length > 0 && holder.ip !== null) out.push({ says: listingSays(holder.ip, listed.map(o => o.name)), places: listed.flatMap(o => o.places.slice(0, 1).map(p => p.place)) })
+  if (listed.length > 0 && holder.ip !== null)
+    out.push({
+      says: listingSays(
+        holder.ip,
+        listed.map(o => o.name),
+      ),
+      places: listed.flatMap(o => o.places.slice(0, 1).map(p => p.place)),
+    })
   return out
 }
 

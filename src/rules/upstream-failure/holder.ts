@@ -18,7 +18,9 @@ export function holderOf(f: Failure, context: RuleContext): Holder {
   if (ip === null || start === null || f.t === null) return { ip, lasting: null, unlisted: false }
   const before = start - clockError
   const after = f.t + clockError
-  const lasting = owners.of(ip).find(o => o.kind === 'pod' && o.fromLatest !== null && o.fromLatest <= before && (o.to === null || (o.toEarliest !== null && o.toEarliest >= after)))
+  const lasting = owners
+    .of(ip)
+    .find(o => o.kind === 'pod' && o.fromLatest !== null && o.fromLatest <= before && (o.to === null || (o.toEarliest !== null && o.toEarliest >= after)))
   return { ip, lasting: lasting?.name ?? null, unlisted: listedInstead(ip, context).length > 0 }
 }
 

@@ -5,6 +5,7 @@ import { groupBy } from '../../model/group.js'
 import type { Judgement, Rule, RuleContext } from '../rule.js'
 import { type Attempt, attemptsBehind, isRace } from './attempts.js'
 import { causeOf, type Suffix } from './cause.js'
+import { type Ending, endingsOf } from './endings.js'
 import { drafted } from './finding.js'
 import { CODES } from './words.js'
 
@@ -14,10 +15,14 @@ export const upstreamFailure: Rule = {
   invariant: "a request sent upstream gets the upstream's answer",
   subjects: 'finished requests',
   codes: CODES,
-  reads: ['attempt', 'connection', 'evidence'],
+  reads: ['attempt', 'connection', 'session', 'packet', 'evidence'],
   needs: ['requests'],
   helps: ['upstream-connections'],
-  references: ['https://www.envoyproxy.io/docs/envoy/latest/configuration/observability/access_log/usage', 'https://github.com/envoyproxy/envoy/issues/8639', 'https://github.com/envoyproxy/envoy/issues/6815'],
+  references: [
+    'https://www.envoyproxy.io/docs/envoy/latest/configuration/observability/access_log/usage',
+    'https://github.com/envoyproxy/envoy/issues/8639',
+    'https://github.com/envoyproxy/envoy/issues/6815',
+  ],
   judge,
 }
 
@@ -26,12 +31,14 @@ export interface Judged {
   readonly suffix: Suffix
   readonly remote: string | null
   readonly attempt: Attempt | null
+  readonly ending: Ending | null
 }
 
 async function judge(context: RuleContext): Promise<Judgement> {
   const { failures } = context
   const open = failures.list.filter(f => f.cause === null)
   const attempts = await attemptsBehind(context, open)
+  const endings = await endingsOf(context, open)
   const judged: Judged[] = []
   for (const f of open) {
     const cause = causeOf(f)
@@ -40,8 +47,8 @@ async function judge(context: RuleContext): Promise<Judgement> {
       continue
     }
     const attempt = attempts.get(innerStream(f)?.attempt ?? -1) ?? null
-    const remote = remoteOf(f, attempt)
-    judged.push({ failure: f, suffix: refined(cause.code, f, attempt, context), remote, attempt })
+    const ending = endings.get(f) ?? null
+    judged.push({ failure: f, suffix: refined(cause.code, f, { attempt, ending }, context), remote: remoteOf(f, attempt), attempt, ending })
   }
   const onlyLogged = failures.list.filter(f => f.hops.length === 0).length
   const checked = failures.requests + failures.probes + onlyLogged
@@ -58,10 +65,16 @@ function remoteOf(f: Failure, attempt: Attempt | null): string | null {
 
 const CONNECT: ReadonlySet<Suffix> = new Set(['connect-timeout', 'no-route', 'connect-refused', 'connect-failed'])
 
-/** What debug log and owners add to the printed reason. */
-function refined(suffix: Suffix, f: Failure, attempt: Attempt | null, context: RuleContext): Suffix {
-  if (suffix === 'reset-before-response' && attempt && isRace(attempt)) return 'keepalive-race'
+/** What debug log, captures and owners add to the printed reason. */
+function refined(suffix: Suffix, f: Failure, seen: Pick<Judged, 'attempt' | 'ending'>, context: RuleContext): Suffix {
+  if (suffix === 'reset-before-response' && crossed(seen)) return 'keepalive-race'
   return CONNECT.has(suffix) && ownerEnded(f, context) ? 'stale-endpoint' : suffix
+}
+
+/** The FIN was under way when the request was written: a capture shows it, else the log by its times. */
+function crossed({ attempt, ending }: Pick<Judged, 'attempt' | 'ending'>): boolean {
+  if (ending !== null && ending.acknowledged !== null) return ending.by === 'fin' && !ending.acknowledged
+  return attempt !== null && isRace(attempt)
 }
 
 /**

@@ -1,10 +1,12 @@
 /** Every sentence that WC104 says. */
 import { type Failure, innermost, innerStream, type RequestRecord } from '../../correlate/failures.js'
-import { toMilliseconds } from '../../model/instant.js'
+import { iso, toMilliseconds } from '../../model/instant.js'
 import type { Rival } from '../../model/report.js'
 import type { Attempt } from './attempts.js'
 import type { Suffix } from './cause.js'
+import type { Ending } from './endings.js'
 import type { Holder } from './holder.js'
+import type { Judged } from './rule.js'
 
 /** What each code means, as a rest of a sentence: `n requests to X: …`. */
 export const CODES: Readonly<Record<Suffix, string>> = {
@@ -60,9 +62,11 @@ export function title({ suffix, failed, probes, of, remote, record }: Told): str
 
 const counted = (n: number, of: number, what: string): string => `${n}${of > 0 ? ` of ${of}` : ''} ${what}${n === 1 && of <= 1 ? '' : 's'}`
 
-export function because(suffix: Suffix, f: Failure, attempt: Attempt | null): string[] {
+export function because({ suffix, failure: f, attempt, ending }: Judged): string[] {
   const r = innermost(f)
   const stream = innerStream(f)
+  if (suffix === 'keepalive-race' && ending?.acknowledged === false)
+    return ['the FIN that ended the connection does not acknowledge the bytes of the request: the peer had not read them when it closed']
   if (suffix === 'keepalive-race' && attempt)
     return [
       'the connection had been used before and was picked from the pool again',
@@ -71,9 +75,15 @@ export function because(suffix: Suffix, f: Failure, attempt: Attempt | null): st
   if (suffix === 'stale-endpoint') return ['the owner of the address had ended before the request began, and no other is known']
   if (suffix === 'unknown') return ['the proxy printed no reason that names a mechanism']
   const printed = r?.details ?? r?.transport ?? r?.routerError ?? f.backends.at(-1)?.error ?? stream?.reason
-  if (printed) return [`the proxy printed ${JSON.stringify(printed)}`, ...(stream?.transport && stream.transport !== printed ? [`its log says of the connection: ${JSON.stringify(stream.transport)}`] : [])]
+  if (printed)
+    return [
+      `the proxy printed ${JSON.stringify(printed)}`,
+      ...(stream?.transport && stream.transport !== printed ? [`its log says of the connection: ${JSON.stringify(stream.transport)}`] : []),
+    ]
   const flags = `the proxy set the flag ${(r?.flags ?? []).join(',')}`
-  return suffix === 'connect-timeout' && r?.durationMs ? [`${flags} after ${r.durationMs} ms and printed no reason: a refusal takes a round trip, a timeout as long as it is configured`] : [flags]
+  return suffix === 'connect-timeout' && r?.durationMs
+    ? [`${flags} after ${r.durationMs} ms and printed no reason: a refusal takes a round trip, a timeout as long as it is configured`]
+    : [flags]
 }
 
 export const recordSays = (suffix: Suffix, count: number, r: RequestRecord | null): string =>
@@ -86,8 +96,13 @@ export const attemptSays = (suffix: Suffix, a: Attempt): string =>
 
 export const logSays = (f: Failure): string => {
   const error = f.backends.at(-1)?.error
-  return error !== undefined ? `The router's log says: attempt failed with ${JSON.stringify(error)}` : `The proxy's log says: upstream reset, ${f.streams.at(-1)?.reason ?? 'reason unknown'}`
+  return error !== undefined
+    ? `The router's log says: attempt failed with ${JSON.stringify(error)}`
+    : `The proxy's log says: upstream reset, ${f.streams.at(-1)?.reason ?? 'reason unknown'}`
 }
+
+export const endingSays = (e: Ending): string =>
+  `The capture shows the peer's ${e.by === 'fin' ? 'FIN' : 'RST'}${e.t === null ? '' : ` at ${iso(e.t)}`}${e.acknowledged === null ? '' : e.acknowledged ? ', which acknowledges the request: the peer had read it' : ', which does not acknowledge the request'}`
 
 export const listingSays = (ip: string, pods: readonly string[]): string => `No pod that is listed has ${ip}: ${pods.length === 1 ? 'there is' : 'there are'} ${pods.join(', ')}`
 
@@ -112,21 +127,33 @@ const closedOnPurpose: Rival = {
   separated_by: 'whether the FIN acknowledges the bytes of the request: a capture of the connection',
 }
 
-const policyDrop: Rival = { says: 'a policy drops the SYN', status: 'open', because: 'a dropped SYN and a vanished host look the same to the proxy', separated_by: 'Hubble drops or a capture at the destination node' }
+const policyDrop: Rival = {
+  says: 'a policy drops the SYN',
+  status: 'open',
+  because: 'a dropped SYN and a vanished host look the same to the proxy',
+  separated_by: 'Hubble drops or a capture at the destination node',
+}
 
 const gone = ({ lasting, unlisted }: Holder): Rival => ({
   says: 'the address had lost its owner',
   status: lasting === null ? 'open' : 'refuted',
-  because: lasting !== null ? `${lasting} had the address before and after` : unlisted ? 'no listed pod has the address; a listing of another moment proves no end' : 'the owner of the address at that time is not known',
+  because:
+    lasting !== null
+      ? `${lasting} had the address before and after`
+      : unlisted
+        ? 'no listed pod has the address; a listing of another moment proves no end'
+        : 'the owner of the address at that time is not known',
   separated_by: 'who owned the address then (owner-history)',
 })
 
-export function rivals(suffix: Suffix, holder: Holder): Rival[] {
+/** `ending`: what a capture refutes. */
+export function rivals({ suffix, ending }: Judged, holder: Holder): Rival[] {
+  const shown = ending?.acknowledged ?? null
   switch (suffix) {
     case 'keepalive-race':
-      return [stop(holder), closedOnPurpose]
+      return [stop(holder), shown === null ? closedOnPurpose : { ...closedOnPurpose, status: 'refuted', because: 'the FIN does not acknowledge the request' }]
     case 'reset-before-response':
-      return [stop(holder), race]
+      return [stop(holder), shown === null ? race : { ...race, status: 'refuted', because: `the ${ending?.by === 'fin' ? 'FIN' : 'RST'} acknowledges the request` }]
     case 'reset-mid-response':
       return [stop(holder)]
     case 'connect-timeout':
