@@ -45,8 +45,8 @@ export const limits = {
   excerpt: 2_000,
   /** Citations of one claim. */
   citations: 20,
-  /** Rows that `wirecase query` prints. */
-  queryRows: 1_000_000,
+  /** Rows that `wirecase query` prints as a table, which is held in memory; JSON and CSV print all. */
+  queryRows: 10_000,
   /** Memory of the store. 128 MB peaks at about 340 MB resident (measured). */
   storeMemory: '128MB',
 } as const

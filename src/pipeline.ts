@@ -1,4 +1,5 @@
 /** From members to a filled, joined store: everything before the rules, and what is written after them. */
+import { BundleProblem, type Member } from './bundle/member.js'
 import type { Bundle } from './bundle/open.js'
 import { writeFailures } from './correlate/chains.js'
 import { type Correlation, correlate, type Joined } from './correlate/correlate.js'
@@ -13,6 +14,8 @@ export interface PipelineOptions extends IngestOptions {
   readonly spillFolder: string
   /** How far apart the clocks of two sources may be unless measured, in nanoseconds. */
   readonly clockError: bigint
+  /** Stops the reading where it is; what was read is joined and judged. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface Loaded {
@@ -36,7 +39,7 @@ export async function load(bundle: Bundle, options: PipelineOptions): Promise<Lo
       await store.settle(fresh, words + 1)
       words += fresh.length
     }
-    const ingested = await ingest(bundle.members, interner, batch => store.push(batch), options)
+    const ingested = await ingest(options.signal ? bundle.members.map(m => until(m, options.signal as AbortSignal)) : bundle.members, interner, batch => store.push(batch), options)
     await settle()
     await store.addSources(ingested.sources.map(s => ({ ...s, node: null, namespace: null, pod: null, container: null })))
     const correlation: Correlation = { store, writers: new Writers(interner, batch => store.push(batch)), settle, ingested, clockError: options.clockError }
@@ -49,9 +52,22 @@ export async function load(bundle: Bundle, options: PipelineOptions): Promise<Lo
 }
 
 /** Writes what the rules made of the failures, and creates the public views. */
-export async function publish({ store, joined, correlation, overflowed }: Loaded): Promise<void> {
+export async function publish({ store, joined, correlation }: Loaded): Promise<void> {
   await writeFailures(correlation, joined)
   correlation.writers.flush()
   await correlation.settle()
-  await store.createViews(overflowed() > 0)
+  await store.createViews()
 }
+
+/** A member that ends where the signal comes. */
+const until = (member: Member, signal: AbortSignal): Member => ({
+  path: member.path,
+  bytes: async function* () {
+    for await (const chunk of member.bytes()) {
+      // What is held in memory comes without a pause, in which a signal could be told.
+      await new Promise(done => setImmediate(done))
+      if (signal.aborted) throw new BundleProblem('truncated', 'the reading was interrupted')
+      yield chunk
+    }
+  },
+})

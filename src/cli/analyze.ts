@@ -1,6 +1,6 @@
 /** `wirecase [analyze] PATH…`: the main job. */
 import { type Command, Option } from 'commander'
-import { join, relative } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { type Bundle, openBundle } from '../bundle/open.js'
 import { analyze } from '../index.js'
 import { CONFIDENCES, type Confidence, type Report, SEVERITIES, type Severity } from '../model/report.js'
@@ -9,8 +9,9 @@ import { DAMAGE } from '../model/sink.js'
 import { rules } from '../rules/index.js'
 import { caseFile } from './case-file.js'
 import { EXIT, UsageError } from './exit.js'
-import { instantOf, many, reading, type ReadingOptions, readingOptions, stdinFor } from './options.js'
-import { useColor, write, writeFileWhole } from './output.js'
+import { interruptible } from './interrupt.js'
+import { expectSources, instantOf, many, reading, type ReadingOptions, readingOptions, stdin } from './options.js'
+import { type Place, placeFor, useColor, write } from './output.js'
 import { privateFolder } from './private-folder.js'
 import { progress } from './progress.js'
 import { type Run, runKey } from './run-key.js'
@@ -45,44 +46,68 @@ export function analyzeCommand(program: Command, setCode: (code: number) => void
   ).action(async (paths: string[], options: AnalyzeOptions, command: Command) => {
     const outputs = (options.output ?? []).map(file => ({ file, format: formatFor(file) }))
     const only = options.rule ? options.rule.map(ruleCode) : null
-    const bundle = await openBundle(paths, stdinFor(paths))
-    const run = {
-      ...readingOptions(options),
-      only,
-      from: options.from === undefined ? null : instantOf(options.from, '--from'),
-      to: options.to === undefined ? null : instantOf(options.to, '--to'),
-    }
+    const run = { ...readingOptions(options), only, ...windowOf(options) }
+    const opened = await openBundle(paths, stdin)
+    const bundle = withoutOwnFiles(opened, paths, [...outputs.map(o => o.file), ...(options.case === undefined ? [] : [options.case])])
+    expectSources(run, bundle)
+    const places = []
+    for (const o of outputs) places.push({ ...o, place: await placeFor(o.file, '--output') })
     const kept = options.case === undefined ? null : await caseFile(options.case, bundle, run)
-    const report = kept?.report ?? (await analyzed(bundle, run, kept?.write ?? null))
-    const prefix = relative(process.cwd(), bundle.base)
-    const color = useColor(command.optsWithGlobals().color as string | undefined, process.stdout)
-    const text = { color, width: process.stdout.columns ?? 120, prefix: prefix === '' ? '' : `${prefix}/` }
-    for (const o of outputs) await writeFileWhole(o.file, render(report, o.format, { ...text, color: false, width: 120 }))
-    await write(render(report, options.format, text))
+    const { report, keep } = kept && 'report' in kept ? { report: kept.report, keep: null } : await analyzed(bundle, run, kept?.place ?? null)
     setCode(exitCode(report, options))
+    const color = useColor(command.optsWithGlobals().color as string | undefined, process.stdout)
+    const prefix = relative(process.cwd(), bundle.base)
+    const text = { color, width: process.stdout.columns ?? 120, prefix: prefix === '' ? '' : `${prefix}/` }
+    const unwritten: unknown[] = []
+    for (const o of places) await o.place.write(render(report, o.format, { ...text, color: false, width: 120 })).catch(e => unwritten.push(e))
+    await keep?.().catch(e => unwritten.push(e))
+    await write(render(report, options.format, text))
+    // What was found is on stdout, whatever became of the files.
+    if (unwritten.length > 0) throw unwritten[0]
   })
 }
 
-async function analyzed(bundle: Bundle, run: Run, keep: ((report: Report) => { file: string; done: () => Promise<void> }) | null): Promise<Report> {
+/** Analyzes, and answers how to keep the store where it is to be kept: not that of an interrupted reading. */
+async function analyzed(bundle: Bundle, run: Run, place: Place | null): Promise<{ report: Report; keep: (() => Promise<void>) | null }> {
   const folder = privateFolder()
   const bar = progress()
   const file = join(folder, 'store.duckdb')
   try {
-    const { store, report } = await analyze(bundle, { ...run, file, spillFolder: folder, onProgress: bar.at })
-    try {
-      if (keep) {
-        await store.setMeta('report', JSON.stringify(report))
-        await store.setMeta('run', runKey(run))
+    return await interruptible(async signal => {
+      const { store, report } = await analyze(bundle, { ...run, file, spillFolder: folder, onProgress: bar.at, signal })
+      const keep = place && !signal.aborted
+      try {
+        if (keep) {
+          await store.setMeta('report', renderers.json(report, PLAIN))
+          await store.setMeta('run', runKey(run, bundle))
+          await store.checkpoint()
+        }
+      } finally {
+        store.close()
       }
-    } finally {
-      store.close()
-    }
-    if (keep) await keep(report).done()
-    return report
+      return { report, keep: keep ? () => place.copyFrom(file) : null }
+    })
   } finally {
     bar.stop()
   }
 }
+
+/** What the run itself writes is no evidence: a second run would else read the first one's. Throws `UsageError` where it was named as evidence. */
+function withoutOwnFiles(bundle: Bundle, paths: readonly string[], own: readonly string[]): Bundle {
+  const files = new Set(own.map(f => resolve(f)))
+  const both = paths.find(p => p !== '-' && files.has(resolve(p)))
+  if (both !== undefined) throw new UsageError(`${both} is named both to be read and to be written`, 'name another file for --output or --case')
+  return { ...bundle, members: bundle.members.filter(m => !files.has(resolve(bundle.base, m.path))) }
+}
+
+function windowOf(options: AnalyzeOptions): { from: bigint | null; to: bigint | null } {
+  const from = options.from === undefined ? null : instantOf(options.from, '--from')
+  const to = options.to === undefined ? null : instantOf(options.to, '--to')
+  if (from !== null && to !== null && from > to) throw new UsageError(`--from ${options.from} is later than --to ${options.to}`, 'give the earlier time to --from')
+  return { from, to }
+}
+
+const PLAIN = { color: false, width: 120, prefix: '' }
 
 const render = (report: Report, format: RenderFormat, options: { color: boolean; width: number; prefix: string }): string => renderers[format](report, options)
 
@@ -98,15 +123,19 @@ function ruleCode(text: string): string {
   return code
 }
 
-/** The exit code of a report: errors, then findings, then nothing to read, then incomplete, then clean. */
+/**
+ * The exit code of a report: errors, then findings, then nothing to read, then incomplete, then clean. `--fail-on none`
+ * takes nothing else away than the code 1: what would have given it is known, and gives 0.
+ */
 export function exitCode(report: Report, options: { failOn: Severity | 'none'; minConfidence: Confidence; strict?: boolean }): number {
   if (report.verdicts.some(v => v.verdict === 'error')) return EXIT.fault
-  const grave = (s: Severity) => options.failOn !== 'none' && SEVERITIES.indexOf(s) >= SEVERITIES.indexOf(options.failOn)
-  const sure = (c: Confidence) => CONFIDENCES.indexOf(c) >= CONFIDENCES.indexOf(options.minConfidence)
-  if (report.findings.some(f => grave(f.severity) && sure(f.confidence.level))) return EXIT.findings
-  if (options.failOn === 'none' && report.findings.length > 0) return EXIT.ok
+  const least = SEVERITIES.indexOf(options.failOn === 'none' ? 'low' : options.failOn)
+  const sure = CONFIDENCES.indexOf(options.minConfidence)
+  if (report.findings.some(f => SEVERITIES.indexOf(f.severity) >= least && CONFIDENCES.indexOf(f.confidence.level) >= sure))
+    return options.failOn === 'none' ? EXIT.ok : EXIT.findings
   if (!report.sources.some(s => s.records > 0)) return EXIT.nothing
-  const lacking = report.verdicts.some(v => v.verdict === 'not-evaluable' && (v.applies || options.strict))
+  // A rule that --rule left out lacks nothing.
+  const lacking = report.verdicts.some(v => v.verdict === 'not-evaluable' && (v.applies || (options.strict && v.missing.length > 0)))
   const damaged = report.problems.some(p => DAMAGE.has(p.kind))
   return lacking || damaged ? EXIT.incomplete : EXIT.ok
 }

@@ -1,6 +1,7 @@
 /** `wirecase owner IP [--at TIME] PATH…`: who had an address, when, and the lines that say so. */
 import { type Command, Option } from 'commander'
 import { plainAddress } from '../formats/text/address.js'
+import { escapeJson } from '../report/escape/json.js'
 import { iso } from '../model/instant.js'
 import type { SqlRow } from '../store/store.js'
 import { literal } from '../store/store.js'
@@ -30,8 +31,8 @@ export function ownerCommand(program: Command, setCode: (code: number) => void):
     const loaded = await loadPaths(paths, options)
     try {
       const rows = await loaded.store.rows(ownersOf(ip, at))
-      await write(options.format === 'json' ? `${JSON.stringify(rows.map(plainRow), null, 2)}\n` : shown(rows, ip))
       setCode(loaded.ingested.sources.some(s => s.records > 0) ? EXIT.ok : EXIT.nothing)
+      await write(options.format === 'json' ? `${escapeJson(JSON.stringify(rows.map(plainRow), null, 2))}\n` : shown(rows, ip))
     } finally {
       loaded.store.close()
     }
@@ -40,7 +41,7 @@ export function ownerCommand(program: Command, setCode: (code: number) => void):
 
 const ownersOf = (ip: string, at: bigint | null): string => `
   SELECT o.ip, o.kind, o.name, o.uid, o.node, o.t_from, o.t_from_earliest, o.t_from_latest, o.t_to, o.t_to_earliest, o.t_to_latest, o.certain,
-    (SELECT string_agg(s.path || ':' || e.line, ' ' ORDER BY s.path, e.line) FROM evidence e JOIN source s ON s.id = e.source WHERE e.view = 'owner' AND e."row" = o."row") AS evidence
+    (SELECT string_agg(s.path || ':' || coalesce(e.line, e.frame), ' ' ORDER BY s.path, e.line, e.frame) FROM evidence e JOIN source s ON s.id = e.source WHERE e.view = 'owner' AND e."row" = o."row") AS evidence
   FROM owner o WHERE o.ip = ${literal(ip)}
   ${at === null ? '' : `AND (o.t_from IS NULL OR coalesce(o.t_from_earliest, o.t_from) <= ${at}) AND (o.t_to IS NULL OR coalesce(o.t_to_latest, o.t_to) >= ${at})`}
   ORDER BY o.t_from NULLS FIRST, o.name, o."row"`

@@ -1,6 +1,6 @@
 /** Intervals of ownership, from statements about pods: what each statement says about the start and the end, and how surely. */
 import { groupBy } from '../model/group.js'
-import { MILLISECOND } from '../model/instant.js'
+import { MILLISECOND, SECOND } from '../model/instant.js'
 import type { Place } from './evidence.js'
 
 /** One interval of ownership. Bounds are instants; null is unbounded (`from`) or still held (`to`). */
@@ -60,7 +60,13 @@ const START: Readonly<Record<string, Error>> = {
 const END: Readonly<Record<string, Error>> = {
   'sandbox-gone': { low: 50, likely: 570, high: 900 },
   'container-exited': { low: 50, likely: 630, high: 2400 },
+  // The object's end: finalizers keep it longer than the address, a forced deletion less long.
+  deleted: { low: -197_000, likely: -800, high: 35_000 },
 }
+/** Where another sandbox follows, the condition may change after the network did. */
+const REPLACED: Readonly<Record<string, Error>> = { 'sandbox-gone': { low: -1000, likely: -200, high: 900 } }
+/** A deletion without grace ends the object at once, and says nothing of when the node lets go of the address. */
+const FORCED = /\bgrace 0s/
 /** What a pod does only while it has its address: then it held it at that time, to whole seconds. */
 const ALIVE = new Set(['ready-sandbox', 'container-started', 'ready', 'container-exited'])
 
@@ -165,22 +171,27 @@ function intervalsOf({ ip, facts }: Holding): Held[] {
   if (starts.length < 2) return [{ owner: interval(base, 0, facts), facts }]
   return starts.map((s, i) => {
     const next = starts[i + 1]
+    const until = next ? (next.earliest as bigint) : null
     const own = facts
       .filter(f => f.what !== 'ready-sandbox' || f.earliest === s.earliest)
-      .filter(f => f.earliest === null || (!before(f, s, i) && (!next || f.earliest < (next.earliest as bigint))))
-    const owner = interval(base, i, own)
+      .filter(f => f.earliest === null || (!before(f, s, i) && (until === null || f.earliest < until - (f.what === 'container-started' ? ITS_CONTAINER : 0n))))
+    const owner = interval(base, i, own, next ? REPLACED : END)
     if (next && owner.to === null) endBy(owner, { at: next.earliest as bigint, latest: shift(next.earliest as bigint, ERROR_OF_READY.high), place: next.place }, own)
     return { owner, facts: own }
   })
 }
 
+/** A sandbox's containers may start before it is called ready. */
+const ITS_CONTAINER = 6n * SECOND
+
 /** What precedes the first sandbox is still said of it (the pod's creation); what precedes a later one is said of the one before. */
 const before = (f: Fact, start: Fact, index: number): boolean => index > 0 && f.earliest !== null && start.earliest !== null && f.earliest < start.earliest
 
-function interval(base: Pick<Owner, 'ip' | 'kind' | 'name' | 'uid' | 'sandbox' | 'node'>, generation: number, facts: readonly Fact[]): Owner {
+function interval(base: Pick<Owner, 'ip' | 'kind' | 'name' | 'uid' | 'sandbox' | 'node'>, generation: number, facts: readonly Fact[], ends = END): Owner {
   const start = surest(facts, START, 'earliest')
   // A container that exits may be restarted in place: it tells the end only of a pod that is over.
-  const end = surest(facts.some(isTerminal) ? facts : facts.filter(f => f.what !== 'container-exited'), END, 'latest')
+  const end = surest(facts.some(isTerminal) ? facts : facts.filter(f => f.what !== 'container-exited'), ends, 'latest')
+  const forced = end?.by === 'deleted' && facts.some(f => f.what === 'deleted' && FORCED.test(f.reason ?? ''))
   const seen = facts.filter(f => f.what === 'listed' && f.earliest !== null).map(f => f.earliest as bigint)
   const places = [...(start ? [{ role: 'start', place: start.place }] : []), ...(end ? [{ role: 'end', place: end.place }] : [])]
   return {
@@ -190,13 +201,17 @@ function interval(base: Pick<Owner, 'ip' | 'kind' | 'name' | 'uid' | 'sandbox' |
     fromEarliest: start?.low ?? null,
     fromLatest: start?.high ?? least(seen),
     to: end?.at ?? null,
-    toEarliest: end?.low ?? null,
-    toLatest: end?.high ?? null,
+    toEarliest: end?.by === 'deleted' ? later(end.low, lastAlive(facts), start?.high ?? null) : (end?.low ?? null),
+    toLatest: forced ? null : (end?.high ?? null),
     certain: start?.by === 'ready-sandbox',
     row: -1,
     places: places.length > 0 ? places : facts.slice(0, 1).map(f => ({ role: 'listed', place: f.place })),
   }
 }
+
+/** When a pod was last seen doing what it does only with its address. */
+const lastAlive = (facts: readonly Fact[]): bigint | null => most(facts.filter(f => ALIVE.has(f.what) && f.earliest !== null).map(f => f.earliest as bigint))
+const later = (...times: readonly (bigint | null)[]): bigint | null => most(times.filter(t => t !== null))
 
 interface Bound {
   readonly by: string
@@ -222,7 +237,8 @@ function surest(facts: readonly Fact[], kinds: Readonly<Record<string, Error>>, 
 function closeByNext(held: readonly Held[]): void {
   const dated = held.filter(h => h.owner.from !== null && h.owner.kind === 'pod').sort((a, b) => compareBig(a.owner.from, b.owner.from))
   dated.forEach((h, i) => {
-    if (h.owner.to !== null) return
+    // The end of a forced deletion's object is none of the ownership: the next owner's start bounds it better.
+    if (h.owner.to !== null && h.owner.toLatest !== null) return
     const next = dated.slice(i + 1, i + 1 + NEXT_MOST).find(n => n.owner.uid === null || n.owner.uid !== h.owner.uid)
     const place = next?.owner.places.find(p => p.role === 'start')?.place
     if (!next || next.owner.from === null || !place || listedTogether(h, next)) return
@@ -235,9 +251,8 @@ const NEXT_MOST = 16
 
 /** Ends an interval by what came after it. It lasted at least until its pod was last seen at work. */
 function endBy(o: Owner, next: { at: bigint; latest: bigint; place: Place }, facts: readonly Fact[]): void {
-  const alive = most(facts.filter(f => ALIVE.has(f.what) && f.earliest !== null).map(f => f.earliest as bigint))
-  o.to = next.at
-  o.toEarliest = bounded(alive ?? o.fromLatest, o.fromLatest, next.at)
+  if (o.to === null || o.to > next.at) o.to = next.at
+  o.toEarliest = bounded(lastAlive(facts) ?? o.fromLatest, o.fromLatest, next.at)
   o.toLatest = next.latest
   o.places.push({ role: 'end', place: next.place })
 }

@@ -32,13 +32,18 @@ export async function buildOwners(c: Correlation): Promise<Owner[]> {
   return owners
 }
 
+/** Owners of whose start nothing is known stand in the order in which they were mentioned. */
 function byAddressAndTime(a: Owner, b: Owner): number {
+  const mentioned = (o: Owner) => o.places[0]?.place
+  const [p, q] = [mentioned(a), mentioned(b)]
+  const undated = a.from === null && b.from === null && p && q ? p.source - q.source || compareBig(p.byteStart, q.byteStart) : 0
   return (
     compare(a.ip, b.ip) ||
     compareBig(a.from, b.from) ||
+    undated ||
     compare(a.name, b.name) ||
     compare(a.uid ?? '', b.uid ?? '') ||
-    compareBig(a.places[0]?.place.byteStart ?? null, b.places[0]?.place.byteStart ?? null)
+    compareBig(p?.byteStart ?? null, q?.byteStart ?? null)
   )
 }
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
@@ -53,7 +58,7 @@ async function addressFacts({ store, ingested }: Correlation): Promise<Fact[]> {
      WHERE subject IS NOT NULL AND (ip IS NOT NULL OR uid IN (SELECT uid FROM raw.pod_fact WHERE ip IS NOT NULL AND uid IS NOT NULL)) ORDER BY source, "row"`,
   )
   const text = await textOf(store, rows)
-  const repeated = repeats(rows)
+  const repeated = repeats(rows, text)
   return rows.map(r => ({
     ip: text(r.ip),
     subject: text(r.subject) ?? '',
@@ -76,13 +81,13 @@ async function textOf(store: Store, rows: readonly SqlRow[]): Promise<(v: unknow
   return v => words.get(v as number) ?? null
 }
 
-/** Sources that say the same of one pod and address in two records: listings of several moments. */
-function repeats(rows: readonly SqlRow[]): Set<number> {
+/** Sources that list one pod and address in two records: listings of several moments. */
+function repeats(rows: readonly SqlRow[], text: (v: unknown) => string | null): Set<number> {
   const seen = new Map<string, bigint>()
   const out = new Set<number>()
   for (const r of rows) {
-    if (r.ip === null || r.t_earliest !== null) continue
-    const key = [r.source, r.ip, r.uid ?? r.subject, r.what].join(' ')
+    if (r.ip === null || text(r.what) !== 'listed' || text(r.kind) !== 'pod') continue
+    const key = `${r.source} ${r.ip} ${r.uid ?? r.subject}`
     const before = seen.get(key)
     if (before !== undefined && before !== r.byte_start) out.add(r.source as number)
     seen.set(key, r.byte_start as bigint)

@@ -11,6 +11,7 @@ import type { Instant, Nanoseconds } from '../model/instant.js'
 import { DAMAGE, type EvidenceWriter, type ProblemKind, type Sink } from '../model/sink.js'
 import type { Span } from '../model/span.js'
 import { type EvidenceTable, type Table, tables } from '../model/tables.js'
+import { describe } from './describe.js'
 import type { Interner } from './interner.js'
 import { Writers } from './writers.js'
 
@@ -65,6 +66,9 @@ export interface Ingested {
 
 /** How many problems of one kind a source keeps with their place; all are counted. */
 const PROBLEMS_KEPT = 1000
+
+/** How many things a source can be said to have wrong; what quotes the evidence may differ each time. */
+const SAYINGS = 100
 
 /** Reads all members. `onBatch` gets full batches as they come; `interner` gets the strings. */
 export async function ingest(members: readonly Member[], interner: Interner, onBatch: (batch: Batch) => void, options: IngestOptions): Promise<Ingested> {
@@ -150,9 +154,14 @@ async function bytesOf(member: Member, most: number): Promise<Buffer> {
   return Buffer.from(Buffer.concat(parts).subarray(0, most))
 }
 
-const matches = (path: string, pattern: string): boolean => path === pattern || path.endsWith(`/${pattern}`) || path.endsWith(`/${pattern}.gz`) || path === `${pattern}.gz`
-const zoneOf = (path: string, o: IngestOptions): number | null => o.zones.find(([p]) => p === '*' || matches(path, p))?.[1] ?? null
-const formatsOf = (path: string, o: IngestOptions): string[] => o.accessLogFormats.filter(f => f.pattern === null || globMatches(path, f.pattern)).map(f => f.format)
+/** Whether `--zone SOURCE=…` speaks of a member. */
+export const zoneApplies = (path: string, source: string): boolean =>
+  source === '*' || path === source || path.endsWith(`/${source}`) || path.endsWith(`/${source}.gz`) || path === `${source}.gz`
+const zoneOf = (path: string, o: IngestOptions): number | null => o.zones.find(([p]) => zoneApplies(path, p))?.[1] ?? null
+
+/** Whether `--access-log-format PATTERN=…` speaks of a member; without a pattern it speaks of all. */
+export const formatApplies = (path: string, pattern: string | null): boolean => pattern === null || globMatches(path, pattern)
+const formatsOf = (path: string, o: IngestOptions): string[] => o.accessLogFormats.filter(f => formatApplies(path, f.pattern)).map(f => f.format)
 
 /** `*` stands for any run of characters; a pattern without `/` is held against the last part of the path. */
 function globMatches(path: string, pattern: string): boolean {
@@ -282,6 +291,7 @@ async function readMember(member: Member, id: number, { format, context, describ
 class MemberSink {
   readonly sink: Sink
   private readonly kept = new Map<ProblemKind, number>()
+  private sayings = 0
 
   constructor(
     private readonly source: Source,
@@ -344,11 +354,17 @@ class MemberSink {
   }
 
   private keep(kind: ProblemKind, says: string, span: Span): void {
-    const key = `${this.source.id} ${kind} ${says}`
-    this.out.problemTotals.set(key, (this.out.problemTotals.get(key) ?? 0) + 1)
+    const { problemTotals, problems } = this.out
+    const keyOf = (text: string) => `${this.source.id} ${kind} ${text}`
+    const told = problemTotals.has(keyOf(says)) || this.sayings < SAYINGS ? says : 'more problems of this kind'
+    const key = keyOf(told)
+    const total = problemTotals.get(key) ?? 0
+    problemTotals.set(key, total + 1)
+    if (total === 0) this.sayings++
     const n = (this.kept.get(kind) ?? 0) + 1
     this.kept.set(kind, n)
-    if (n <= PROBLEMS_KEPT) this.out.problems.push({ source: this.source.id, kind, says, span })
+    // The first of its sort is kept in any case: the report names its place.
+    if (n <= PROBLEMS_KEPT || total === 0) problems.push({ source: this.source.id, kind, says: told, span })
   }
 }
 
@@ -361,38 +377,4 @@ function countNewlines(b: Buffer, to: number): number {
   let n = 0
   for (let i = b.indexOf(10); i >= 0 && i < to; i = b.indexOf(10, i + 1)) n++
   return n
-}
-
-const MAGIC: readonly (readonly [string, string])[] = [
-  ['504b0304', 'a zip archive'],
-  ['1f8b08', 'gzip data inside gzip data'],
-  ['28b52ffd', 'zstd data'],
-  ['fd377a585a00', 'xz data'],
-  ['425a68', 'bzip2 data'],
-  ['04224d18', 'lz4 data'],
-  ['7f454c46', 'an ELF program'],
-  ['d4c3b2a1', 'a pcap capture'],
-  ['a1b2c3d4', 'a pcap capture'],
-  ['4d3cb2a1', 'a pcap capture'],
-  ['a1b23c4d', 'a pcap capture'],
-  ['0a0d0d0a', 'a pcapng capture'],
-  ['89504e47', 'a PNG picture'],
-  ['25504446', 'a PDF'],
-  ['53514c697465', 'an SQLite database'],
-]
-
-/** What the first bytes of an unrecognised member look like. */
-function describe(head: Buffer): string {
-  if (head.length === 0) return 'empty'
-  const hex = head.subarray(0, 8).toString('hex')
-  const magic = MAGIC.find(([m]) => hex.startsWith(m))
-  if (magic) return magic[1]
-  if (head.subarray(257, 262).toString('latin1') === 'ustar') return 'a tar archive'
-  if ((head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)) return 'UTF-16 text'
-  const sample = head.subarray(0, 512)
-  let binary = 0
-  for (const b of sample) if (b < 9 || (b > 13 && b < 32) || b === 127) binary++
-  if (binary > sample.length / 20) return `binary data that begins with ${hex}`
-  const line = sample.toString('utf8').split('\n', 1)[0]?.trim() ?? ''
-  return `text that begins with ${JSON.stringify(line.slice(0, 60))}`
 }

@@ -57,44 +57,43 @@ export class TableWriter {
     const set = (value: unknown) => {
       const row = this.at
       const mask = this.valid[i] as Uint8Array
-      const data = this.data[i] as Data
       const bit = 1 << (row & 7)
-      if (value === null || value === undefined) {
-        mask[row >> 3] = (mask[row >> 3] as number) & ~bit
-        return
-      }
-      switch (c.kind) {
-        case 'id': {
-          const id = this.interner.id(value as string)
-          if (id === 0) {
-            this.overflow ??= {}
-            this.overflow[c.name] = value as string
-            return
-          }
-          ;(data as Int32Array)[row] = id
-          break
-        }
-        case 'text':
-          ;(data as (string | null)[])[row] = value as string
-          break
-        case 'int':
-          if (!Number.isInteger(value) || Math.abs(value as number) > INT_MAX) return
-          ;(data as Int32Array)[row] = value as number
-          break
-        case 'bool':
-          ;(data as Uint8Array)[row] = value ? 1 : 0
-          break
-        case 'double':
-          if (!Number.isFinite(value)) return
-          ;(data as Float64Array)[row] = value as number
-          break
-        default:
-          if ((value as bigint) > BIG_MAX || (value as bigint) < -BIG_MAX) return
-          ;(data as BigInt64Array)[row] = value as bigint
-      }
-      mask[row >> 3] = (mask[row >> 3] as number) | bit
+      // Setting a column twice keeps the last value.
+      if (this.overflow?.[c.name] !== undefined) delete this.overflow[c.name]
+      const stored = value !== null && value !== undefined && this.store(c, this.data[i] as Data, row, value)
+      mask[row >> 3] = stored ? (mask[row >> 3] as number) | bit : (mask[row >> 3] as number) & ~bit
     }
     return set as (value: never) => void
+  }
+
+  /** Puts a value into a column and answers whether the column can hold it; interned text without an id goes into the overflow. */
+  private store(c: PhysicalColumn, data: Data, row: number, value: unknown): boolean {
+    switch (c.kind) {
+      case 'id': {
+        const id = this.interner.id(value as string)
+        ;(data as Int32Array)[row] = id
+        if (id === 0) {
+          this.overflow ??= {}
+          this.overflow[c.name] = value as string
+        }
+        return id !== 0
+      }
+      case 'text':
+        ;(data as (string | null)[])[row] = value as string
+        return true
+      case 'int':
+        ;(data as Int32Array)[row] = value as number
+        return Number.isInteger(value) && Math.abs(value as number) <= INT_MAX
+      case 'bool':
+        ;(data as Uint8Array)[row] = value ? 1 : 0
+        return true
+      case 'double':
+        ;(data as Float64Array)[row] = value as number
+        return Number.isFinite(value)
+      default:
+        ;(data as BigInt64Array)[row] = value as bigint
+        return (value as bigint) <= BIG_MAX && (value as bigint) >= -BIG_MAX
+    }
   }
 
   private set(column: string, value: unknown): void {
@@ -125,10 +124,9 @@ export class TableWriter {
 
   /** Text that was not interned goes into the row as JSON, under the column's name. */
   private commit(): void {
-    if (!this.overflow) return
-    const text = JSON.stringify(this.overflow)
+    const overflow = this.overflow
     this.overflow = null
-    this.set('overflow', text)
+    if (overflow && Object.keys(overflow).length > 0) this.set('overflow', JSON.stringify(overflow))
   }
 
   flush(): void {

@@ -200,13 +200,19 @@ function clocksOf(sources: readonly Source[], findings: readonly Found[], joined
 
 function problemsOf({ ingested, skipped, overflowed }: ReportInput): Report['problems'] {
   const out: Report['problems'][number][] = []
+  const firsts = new Map<string, (typeof ingested.problems)[number]>()
+  for (const p of ingested.problems) {
+    const key = `${p.source} ${p.kind} ${p.says}`
+    if (!firsts.has(key)) firsts.set(key, p)
+  }
   for (const [key, count] of [...ingested.problemTotals].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const first = ingested.problems.find(p => `${p.source} ${p.kind} ${p.says}` === key)
+    const first = firsts.get(key)
     if (!first) continue
     out.push({ source: sourceId(first.source), kind: first.kind, count, says: first.says, first: { line: first.span.line, bytes: [first.span.byteStart, first.span.byteEnd] } })
   }
   for (const s of ingested.sources)
-    if (s.describes !== null) out.push({ source: sourceId(s.id), kind: 'unknown-format', count: 1, says: s.describes, first: { line: null, bytes: [0, Math.min(s.bytes, 64)] } })
+    if (s.describes !== null)
+      out.push({ source: sourceId(s.id), kind: 'unknown-format', count: 1, says: mask(s.describes).text, first: { line: null, bytes: [0, Math.min(s.bytes, 64)] } })
   for (const s of skipped) out.push({ source: s.path, kind: 'skipped', count: 1, says: s.why, first: { line: null, bytes: [0, 0] } })
   if (overflowed > 0)
     out.push({

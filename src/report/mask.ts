@@ -13,7 +13,10 @@ const NAME = 'passw(?:or)?d|passphrase|pwd|secret|token|api[-_]?key|access[-_]?k
  * A name, what stands between it and its value, and the quote that opens the value: `authorization: `, `'cookie', '`, `"token":"`, `\"token\":\"`,
  * `password=`; and of a container's environment `DB_PASSWORD","value":"` and `name: DB_PASSWORD`, next line `value: `.
  */
-const SECRET = new RegExp(String.raw`(?:(${HEADER})|(?:${NAME}))(?:\\{0,3}["']?[\s,]{0,80}\\{0,3}["']?value)?(?:\\{0,3}["']\s{0,4}([:=,])|\s{0,4}[:=])\s{0,4}(\\{0,3}["'])?`, 'gi')
+const SECRET = new RegExp(
+  String.raw`(?:(${HEADER})|(?:${NAME}))(?:\\{0,3}["']?(?:\\[nr]|[\s,]){0,80}\\{0,3}["']?value)?(?:\\{0,3}["']\s{0,4}([:=,])|\s{0,4}[:=])\s{0,4}(\\{0,3}["'])?`,
+  'gi',
+)
 
 /** Masks credentials, cookies, tokens and query strings. */
 export function mask(text: string): { text: string; masked: boolean } {
@@ -70,7 +73,7 @@ function endOfLine(text: string, start: number): number {
 
 function endOfWord(text: string, start: number): number {
   let i = start
-  while (i < text.length && !' \t\r\n&"\',;)}]<>'.includes(text[i] as string)) i++
+  while (i < text.length && !' \t\r\n&"\',;)}]<>'.includes(text[i] as string) && !(text[i] === '\\' && /[nrt"']/.test(text[i + 1] ?? ''))) i++
   return i
 }
 

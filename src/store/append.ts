@@ -2,40 +2,22 @@
 import duckdb from '@duckdb/node-bindings'
 import { BIGINT, BOOLEAN, DOUBLE, type DuckDBAppender, type DuckDBConnection, DuckDBDataChunk, type DuckDBType, INTEGER, VARCHAR } from '@duckdb/node-api'
 import type { Batch, ColumnBatch } from '../model/batch.js'
-import { type ColumnKind, physicalColumns, type TableName } from '../model/tables.js'
+import { type ColumnKind, physicalColumns, type TableName, tables } from '../model/tables.js'
 
 const TYPE: Record<ColumnKind, DuckDBType> = { id: INTEGER, int: INTEGER, big: BIGINT, time: BIGINT, double: DOUBLE, bool: BOOLEAN, text: VARCHAR }
 
-/** One appender a table, opened when first needed. */
+/** One appender a table. All are opened first: writers hand batches over synchronously, and none may wait in memory. */
 export class Appenders {
-  private readonly open = new Map<TableName, { appender: DuckDBAppender; chunk: DuckDBDataChunk }>()
-  private readonly waiting: Batch[] = []
+  private constructor(private readonly open: ReadonlyMap<TableName, { appender: DuckDBAppender; chunk: DuckDBDataChunk }>) {}
 
-  constructor(private readonly connection: DuckDBConnection) {}
-
-  /** Opens what a batch needs, then appends it. */
-  async append(batch: Batch): Promise<void> {
-    await this.ready(batch.table)
-    this.appendNow(batch)
+  static async open(connection: DuckDBConnection): Promise<Appenders> {
+    const open = new Map<TableName, { appender: DuckDBAppender; chunk: DuckDBDataChunk }>()
+    for (const table of Object.keys(tables) as TableName[])
+      open.set(table, { appender: await connection.createAppender(table, 'raw'), chunk: DuckDBDataChunk.create(physicalColumns(table).map(c => TYPE[c.kind])) })
+    return new Appenders(open)
   }
 
-  /** Keeps a batch until `drain`: writers hand batches over synchronously. */
-  push(batch: Batch): void {
-    if (this.open.has(batch.table)) this.appendNow(batch)
-    else this.waiting.push(batch)
-  }
-
-  async drain(): Promise<void> {
-    for (const batch of this.waiting.splice(0)) await this.append(batch)
-  }
-
-  private async ready(table: TableName): Promise<void> {
-    if (this.open.has(table)) return
-    const appender = await this.connection.createAppender(table, 'raw')
-    this.open.set(table, { appender, chunk: DuckDBDataChunk.create(physicalColumns(table).map(c => TYPE[c.kind])) })
-  }
-
-  private appendNow(batch: Batch): void {
+  append(batch: Batch): void {
     const to = this.open.get(batch.table)
     if (!to) throw new Error(`no appender for ${batch.table}`)
     to.chunk.reset()
@@ -44,12 +26,13 @@ export class Appenders {
     to.appender.appendDataChunk(to.chunk)
   }
 
+  /** Puts what was appended into the tables. */
+  flush(): void {
+    for (const { appender } of this.open.values()) appender.flushSync()
+  }
+
   close(): void {
-    for (const { appender } of this.open.values()) {
-      appender.flushSync()
-      appender.closeSync()
-    }
-    this.open.clear()
+    for (const { appender } of this.open.values()) appender.closeSync()
   }
 }
 

@@ -33,7 +33,7 @@ const SHOWN: Partial<Record<TableName, Readonly<Record<string, string>>>> = { ev
  * Statements that create the views. They decode ids through one dictionary value, never one join a column: a view with
  * 14 joins ran out of 256 MB on 5 M rows. `overflow` holds as JSON what the dictionary had no room for.
  */
-export function viewStatements(overflowed: boolean): string[] {
+export function viewStatements(): string[] {
   const views = (Object.keys(tables) as TableName[]).map(name => {
     const table: Table = tables[name]
     const renamed = SHOWN[name] ?? {}
@@ -43,8 +43,7 @@ export function viewStatements(overflowed: boolean): string[] {
       if (c.name === 'overflow' || (c.name === 'row' && Object.values(renamed).includes('row'))) continue
       if (c.kind === 'id') {
         decodes = true
-        const value = `words[r.${quoted(c.name)}]`
-        columns.push(`${overflowed ? `coalesce(${value}, json_extract_string(r.overflow, '$.${c.name}'))` : value} AS ${quoted(c.name)}`)
+        columns.push(`coalesce(words[r.${quoted(c.name)}], json_extract_string(r.overflow, '$.${c.name}')) AS ${quoted(c.name)}`)
       } else columns.push(`r.${quoted(c.name)} AS ${quoted(renamed[c.name] ?? c.name)}`)
       if (table.evidence && c.name === 't') columns.push('make_timestamp_ns(r.t) AS t_utc')
     }

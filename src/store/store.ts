@@ -2,7 +2,8 @@
  * The joined event store: a DuckDB file in a private folder, or the case file that the user named. Locked before any
  * evidence or user SQL reaches it: no file, no extension, no setting can be touched from SQL.
  */
-import { type DuckDBConnection, DuckDBInstance, type DuckDBResultReader } from '@duckdb/node-api'
+import { type DuckDBConnection, DuckDBInstance, type DuckDBResult, StatementType } from '@duckdb/node-api'
+import { resolve } from 'node:path'
 import { limits } from '../limits.js'
 import type { Batch } from '../model/batch.js'
 import { Appenders } from './append.js'
@@ -22,7 +23,7 @@ export class StoreError extends Error {
 }
 
 export interface StoreOptions {
-  /** The database file: in the private folder, or a case file being written or reused. */
+  /** The database file: in the private folder, or a case file. `:memory:` holds it in memory. */
   readonly file: string
   /** An existing private folder for what does not fit in memory. */
   readonly spillFolder: string
@@ -47,57 +48,87 @@ export interface SourceRow {
   readonly last: bigint | null
 }
 
+/** The stores that are not closed yet. */
+const open = new Set<Store>()
+
 export class Store {
-  private readonly appenders: Appenders
+  private appenders: Appenders | null = null
 
   private constructor(
     private readonly instance: DuckDBInstance,
     private readonly connection: DuckDBConnection,
-  ) {
-    this.appenders = new Appenders(connection)
-  }
+  ) {}
 
   /** Opens the database and locks it. Throws `StoreError` where the file is locked, foreign or of another version. */
   static async open(options: StoreOptions): Promise<Store> {
-    let instance: DuckDBInstance
-    try {
-      instance = await DuckDBInstance.create(options.file, {
-        threads: '2',
-        memory_limit: limits.storeMemory,
-        ...(options.readOnly ? { access_mode: 'READ_ONLY' } : {}),
-      })
-    } catch (e) {
-      throw openError(options.file, e)
-    }
+    const instance = await opened(options)
     const connection = await instance.connect()
-    for (const statement of [
-      `SET temp_directory=${literal(options.spillFolder)}`,
-      'SET preserve_insertion_order=false',
-      "SET TimeZone='UTC'",
-      'SET autoinstall_known_extensions=false',
-      'SET autoload_known_extensions=false',
-      'SET enable_external_access=false',
-      'SET lock_configuration=true',
-    ])
-      await connection.run(statement)
-    return new Store(instance, connection)
+    // After `enable_external_access`, which lets SQL reach the folder for spilled data and no other.
+    await connection.run("SET TimeZone='UTC'")
+    await connection.run('SET lock_configuration=true')
+    const store = new Store(instance, connection)
+    open.add(store)
+    return store
+  }
+
+  /** Ends what any store is at: a process cannot exit while a query runs. */
+  static interruptAll(): void {
+    for (const store of open) store.connection.interrupt()
+  }
+
+  /** Opens a case file, which may be anyone's, for reading. Throws `StoreError` for what is not a case file of this version. */
+  static async openCase(file: string, spillFolder: string): Promise<Store> {
+    const store = await Store.open({ file, spillFolder, readOnly: true })
+    try {
+      await store.expectCase(file)
+      return store
+    } catch (e) {
+      store.close()
+      throw e
+    }
+  }
+
+  /**
+   * A case file must hold our tables, as tables, and no function of its own; its views are never asked, ours stand before
+   * them. Whatever else it holds is out of reach of the names that queries use.
+   */
+  private async expectCase(file: string): Promise<void> {
+    const ours = await this.holdsOurTables().catch(() => false)
+    if (!ours || (await this.meta('schema')) !== String(SCHEMA_VERSION))
+      throw new StoreError(`${file} is not a case file of this version of wirecase`, 'analyze the bundle again into a new file')
+    for (const s of viewStatements()) await this.connection.run(s.replace('VIEW', 'TEMP VIEW'))
+  }
+
+  private async holdsOurTables(): Promise<boolean> {
+    if ((await this.rows('SELECT 1 FROM duckdb_functions() WHERE NOT internal LIMIT 1')).length > 0) return false
+    const tables = await this.rows("SELECT table_name, sql FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'raw' ORDER BY table_name")
+    const held = new Map(tables.map(t => [t.table_name as string, plainSql(t.sql as string)]))
+    return tableStatements().every(s => {
+      const name = /^CREATE TABLE raw\.(\w+|"\w+")/.exec(s)?.[1]
+      return name === undefined || held.get(name.replaceAll('"', '')) === plainSql(s)
+    })
   }
 
   /** Creates the empty tables of a new store. */
   async create(): Promise<void> {
     for (const s of tableStatements()) await this.connection.run(s)
     await this.connection.run(`INSERT INTO raw.meta VALUES ('schema', '${SCHEMA_VERSION}')`)
+    this.appenders = await Appenders.open(this.connection)
   }
 
-  /** Takes a batch; `settle` makes sure that it is in. */
+  private writing(): Appenders {
+    if (!this.appenders) throw new Error('the store was opened for reading')
+    return this.appenders
+  }
+
+  /** Takes a batch; `settle` makes sure that queries see it. */
   push(batch: Batch): void {
-    this.appenders.push(batch)
+    this.writing().append(batch)
   }
 
-  /** Waits for pushed batches and stores new strings of the dictionary. */
+  /** Puts pushed batches into the tables, and new strings into the dictionary. */
   async settle(words: readonly string[], firstId: number): Promise<void> {
-    await this.appenders.drain()
-    this.appenders.close()
+    this.writing().flush()
     if (words.length === 0) return
     const appender = await this.connection.createAppender('dictionary', 'raw')
     words.forEach((w, i) => {
@@ -152,8 +183,8 @@ export class Store {
   }
 
   /** Creates the public views. */
-  async createViews(overflowed: boolean): Promise<void> {
-    for (const s of viewStatements(overflowed)) await this.connection.run(s)
+  async createViews(): Promise<void> {
+    for (const s of viewStatements()) await this.connection.run(s)
   }
 
   /** Rows of a query of ours; BIGINT as bigint. The SQL ends in a total order. */
@@ -162,14 +193,22 @@ export class Store {
     return reader.getRowObjects() as SqlRow[]
   }
 
-  /** Rows of a query of ours, one chunk at a time: for what may not fit in memory. */
+  /**
+   * Rows of a query of ours, one chunk at a time: for what may not fit in memory. It has a connection of its own: the next
+   * query on the same one would end the result, silently.
+   */
   async *stream(sql: string): AsyncGenerator<SqlRow[]> {
-    const result = await this.connection.stream(sql)
-    const names = result.deduplicatedColumnNames()
-    for (;;) {
-      const chunk = await result.fetchChunk()
-      if (!chunk || chunk.rowCount === 0) return
-      yield chunk.getRowObjects(names) as SqlRow[]
+    const connection = await this.instance.connect()
+    try {
+      const result = await connection.stream(sql)
+      const names = result.deduplicatedColumnNames()
+      for (;;) {
+        const chunk = await result.fetchChunk()
+        if (!chunk || chunk.rowCount === 0) return
+        yield chunk.getRowObjects(names) as SqlRow[]
+      }
+    } finally {
+      connection.closeSync()
     }
   }
 
@@ -184,20 +223,44 @@ export class Store {
     return out
   }
 
-  /** The statements of a text, for refusing all but one SELECT. */
-  async extract(sql: string) {
-    return this.connection.extractStatements(sql)
+  /** Prepares a user's text, for refusing all but one SELECT. */
+  async prepare(sql: string): Promise<{ statements: number; select: boolean; stream: () => Promise<DuckDBResult> }> {
+    const all = await this.connection.extractStatements(sql)
+    if (all.count !== 1) return { statements: all.count, select: false, stream: () => Promise.reject(new Error('not one statement')) }
+    const prepared = await all.prepare(0)
+    return { statements: 1, select: prepared.statementType === StatementType.SELECT, stream: () => prepared.stream() }
   }
 
-  /** Runs one user query. At most `limit` rows are read. */
-  async read(sql: string, limit: number): Promise<DuckDBResultReader> {
-    return this.connection.streamAndReadUntil(sql, limit)
+  /** Moves all that was written into the database file itself, so that it can be copied once the store is closed. */
+  async checkpoint(): Promise<void> {
+    this.appenders?.flush()
+    await this.connection.run('CHECKPOINT')
   }
 
   close(): void {
-    this.appenders.close()
+    open.delete(this)
+    this.appenders?.close()
     this.connection.closeSync()
     this.instance.closeSync()
+  }
+}
+
+/** The settings that decide what a database may do while it is opened are given before it is; a path is never read as the address of a database elsewhere. */
+async function opened(options: StoreOptions): Promise<DuckDBInstance> {
+  try {
+    return await DuckDBInstance.create(options.file === ':memory:' && !options.readOnly ? options.file : resolve(options.file), {
+      access_mode: options.readOnly ? 'READ_ONLY' : 'AUTOMATIC',
+      threads: '2',
+      memory_limit: limits.storeMemory,
+      temp_directory: options.spillFolder,
+      preserve_insertion_order: 'false',
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+      allow_community_extensions: 'false',
+      enable_external_access: 'false',
+    })
+  } catch (e) {
+    throw openError(options.file, e)
   }
 }
 
@@ -211,9 +274,14 @@ function bind(statement: Awaited<ReturnType<DuckDBConnection['prepare']>>, at: n
 /** A string as an SQL literal. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
+/** A CREATE TABLE as text that does not depend on who prints it. */
+const plainSql = (sql: string): string => sql.replace(/[\s";]+/g, '').toLowerCase()
+
 function openError(file: string, e: unknown): StoreError {
   const text = String((e as Error).message ?? e).split('\n', 1)[0] ?? ''
-  if (/lock/i.test(text)) return new StoreError(`${file} is in use by another process`, 'close the other client, or name another case file')
-  if (/not a valid DuckDB database|version/i.test(text)) return new StoreError(`${file} is not a case file of this version of DuckDB`, 'analyze the bundle again into a new file')
+  if (/does not exist/i.test(text)) return new StoreError(`${file}: no such case file`, 'write one with wirecase analyze --case FILE PATH…')
+  if (/set lock|conflicting lock/i.test(text)) return new StoreError(`${file} is in use by another process`, 'close the other client, or name another case file')
+  if (/not a valid DuckDB database|version|corrupt|serializ/i.test(text))
+    return new StoreError(`${file} is not a case file of this version of DuckDB`, 'analyze the bundle again into a new file')
   return new StoreError(`${file} cannot be opened: ${text}`, 'check the path and its permissions')
 }

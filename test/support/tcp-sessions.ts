@@ -86,6 +86,28 @@ export function logged(s: LoggedSpec): [number, string][] {
   return out
 }
 
+/** A pooled HTTP connection in the debug log: two requests, the second one without an answer until the kernel gives up. */
+export function pooled(s: { readonly start: number; readonly again: number; readonly end: number; readonly to: string }): [number, string][] {
+  const line = (at: number, logger: string, tags: string, says: string): [number, string] => [at, logLine(at, logger, null, `${tags === '' ? '' : `[Tags: ${tags}] `}${says}`)]
+  const connection = '"ConnectionId":"71"'
+  const stream = (id: number) => `"ConnectionId":"70","StreamId":"${id}"`
+  return [
+    line(s.start, 'connection', connection, `connecting to ${s.to}`),
+    line(s.start + 0.001, 'connection', connection, 'connected'),
+    line(s.start + 0.001, 'pool', connection, 'creating stream'),
+    line(s.start + 0.001, 'router', stream(501), 'pool ready'),
+    line(s.start + 0.01, 'router', stream(501), 'upstream headers complete: end_stream=false'),
+    line(s.start + 0.01, 'http', stream(501), 'Codec completed encoding stream.'),
+    line(s.again, 'pool', connection, 'using existing fully connected connection'),
+    line(s.again, 'pool', connection, 'creating stream'),
+    line(s.again, 'router', stream(502), 'pool ready'),
+    line(s.end, 'misc', '', 'Unknown error code 110 details Connection timed out'),
+    line(s.end, 'connection', connection, 'remote close'),
+    line(s.end, 'connection', connection, 'closing socket: 0'),
+    line(s.end, 'router', stream(502), 'upstream reset: reset reason: connection termination, transport failure reason: '),
+  ]
+}
+
 /** Lines of sessions in the order in which a log has them, with one of a subsystem that shows that errno lines are logged. */
 export function debugLog(...sessions: readonly (readonly [number, string])[][]): string {
   const all = [...sessions.flat(), [-10, logLine(-10, 'misc', null, 'debug is on')] as const]

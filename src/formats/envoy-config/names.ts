@@ -60,8 +60,9 @@ const UNDER: Readonly<Record<string, Names>> = {
 
 /** What the setting at `key` is called, by the keys above it, from the root on; null for what bounds nothing. */
 export function settingName(key: string, above: readonly string[]): string | null {
-  const under = UNDER[above.at(-1) ?? '']
-  if (under && Object.hasOwn(under, key)) return above.at(-1) === 'providers' && !above.includes('access_logging') ? null : (under[key] as string)
+  const parent = above.at(-1) ?? ''
+  const under = Object.hasOwn(UNDER, parent) ? UNDER[parent] : undefined
+  if (under && Object.hasOwn(under, key)) return parent === 'providers' && !above.includes('access_logging') ? null : (under[key] as string)
   return Object.hasOwn(ANYWHERE, key) ? (ANYWHERE[key] as string) : null
 }
 

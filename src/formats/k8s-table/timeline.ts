@@ -15,7 +15,12 @@ export interface Moment {
   readonly exact: boolean
 }
 
-const KINDS: Readonly<Record<string, Moment['kind']>> = { pod: 'pod', container: 'pod', sandbox: 'pod', node: 'node' }
+const KINDS: ReadonlyMap<string, Moment['kind']> = new Map([
+  ['pod', 'pod'],
+  ['container', 'pod'],
+  ['sandbox', 'pod'],
+  ['node', 'node'],
+])
 /** What a program called node does, too. */
 const PROCESS_VERBS = new Set(['started', 'stopped', 'exited', 'failed', 'restarted'])
 
@@ -76,7 +81,7 @@ export function readMoments(line: string): readonly Moment[] | null {
 function readEvent(text: string, time: string, named: boolean, before?: Moment): Moment | null {
   const words = text.split(' ').filter(w => w !== '')
   if (words[0]?.toLowerCase() === 'the') words.shift()
-  let kind = KINDS[words[0]?.toLowerCase() ?? '']
+  let kind = KINDS.get(words[0]?.toLowerCase() ?? '')
   if (kind !== undefined) words.shift()
   else if (before) kind = before.kind
   else return null

@@ -114,16 +114,28 @@ export function depthOf(line: string): 'closed' | 'open' | 'broken' {
 /** A pretty-printed value may have a line such as `{ "a": {}`: only then is a closing brace not the end. */
 const looksNested = (line: string): boolean => line.length < 256
 
+/** Bytes that JSON has outside strings: blanks, brackets, separators, numbers, and the letters of `true`, `false` and `null`. */
+const OUTSIDE = new Uint8Array(256)
+for (const c of Buffer.from(' \t\r\n{}[]",:+-.0123456789eEtrufalsn')) OUTSIDE[c] = 1
+
+/** How far the end of a value is looked for once it is known to be no JSON. */
+const BROKEN = 64 * 1024
+
 /**
  * The extent of the JSON value that starts at or after `start`. `more`: the bytes end first. `torn`: a line break
- * inside a string, or a new record at the start of a line, says that the value was cut off.
+ * inside a string, or a new record at the start of a line, says that the value was cut off; or what is no JSON does not end soon.
  */
 export function scanJson(bytes: Buffer, start: number, maxDepth: number): { end: 'closed' | 'more' | 'torn'; from: number; at: number } {
   let from = start
   while (from < bytes.length && bytes[from] !== 0x7b && bytes[from] !== 0x5b) from++
   let depth = 0
+  let brokenAt = -1
   for (let i = from; i < bytes.length; i++) {
-    const c = bytes[i]
+    const c = bytes[i] as number
+    if (OUTSIDE[c] === 0) {
+      if (brokenAt < 0) brokenAt = i
+      else if (i - brokenAt > BROKEN) return { end: 'torn', from, at: i }
+    }
     if (c === 0x22) {
       for (i++; i < bytes.length && bytes[i] !== 0x22; i++) {
         if (bytes[i] === 0x5c) i++

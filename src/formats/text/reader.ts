@@ -161,24 +161,24 @@ export class TextParser implements Parser {
     let at = 0
     let line = block.line
     while (at < bytes.length) {
-      let end = bytes.indexOf(10, at)
-      const complete = end >= 0
-      if (!complete && !this.list) {
-        if (!block.last && bytes.length - at <= limits.line) break
-      }
-      if (!complete) end = bytes.length
+      // Parts of a list are no lines: there may be a million of them in one.
+      const { list } = this
+      const newline = list ? -1 : bytes.indexOf(10, at)
+      const complete = newline >= 0
+      if (!list && !complete && !block.last && bytes.length - at <= limits.line) break
+      const end = complete ? newline : bytes.length
       const next = complete ? end + 1 : end
       const span = lineSpan(block.byteStart + at, block.byteStart + next, line)
-      if (this.longLine || (next - at > limits.line && !this.list)) this.passOver(span, complete || block.last, sink)
-      else {
-        const taken = this.list ? this.listPart(this.list, block, at, line, sink) : this.unit(block, at, end, next, span, sink)
-        if (taken === 0) break
-        line += countLines(bytes, at, taken)
-        at = taken
+      if (!list && (this.longLine || next - at > limits.line)) {
+        this.passOver(span, complete || block.last, sink)
+        at = next
+        if (complete) line++
         continue
       }
-      at = next
-      if (complete) line++
+      const taken = list ? this.listPart(list, block, at, line, sink) : this.unit(block, at, end, next, span, sink)
+      if (taken === 0) break
+      line += countLines(bytes, at, taken)
+      at = taken
     }
     if (block.last) this.flush(sink)
     return at
@@ -394,8 +394,10 @@ function trimEnd(s: string): string {
   while (n > 0 && s.charCodeAt(n - 1) <= 32) n--
   return s.slice(0, n)
 }
+/** Looks no further than `to`: what follows may be a line of megabytes, and is looked at again. */
 function countLines(b: Buffer, from: number, to: number): number {
+  const part = b.subarray(from, to)
   let n = 0
-  for (let i = b.indexOf(10, from); i >= 0 && i < to; i = b.indexOf(10, i + 1)) n++
+  for (let i = part.indexOf(10); i >= 0; i = part.indexOf(10, i + 1)) n++
   return n
 }

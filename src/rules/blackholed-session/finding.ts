@@ -122,12 +122,12 @@ function failuresOf(c: Case, proof: Proof, context: RuleContext): Failure[] {
   )
   const place = proof.log.at(-1)?.place
   // A pooled connection's failures are those of its requests.
-  if (!log.client || !place) return onIt
+  if (log.pooled || !place) return onIt
   return [
     failureOfStream({
       source: log.source,
       t: log.closed,
-      downstreamConnectionId: log.client.id,
+      downstreamConnectionId: log.client?.id ?? null,
       streamId: '',
       requestId: null,
       reason: log.how === 'timeout' ? 'connection timed out' : 'no answer',

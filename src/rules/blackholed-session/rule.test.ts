@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { analyzeFiles } from '../../../test/support/analyze.js'
-import { clientCapture, debugLog, iso, lines, logged, note, owned, podCapture, type SessionSpec, session } from '../../../test/support/tcp-sessions.js'
+import { clientCapture, debugLog, iso, lines, logged, note, owned, podCapture, pooled, type SessionSpec, session } from '../../../test/support/tcp-sessions.js'
 import type { Finding, Report } from '../../model/report.js'
 
 const findings = (r: Report): readonly Finding[] => r.findings.filter(f => f.rule === 'WC103')
@@ -25,7 +25,7 @@ describe('a session that outlives its pod by as long as retransmissions take', (
     expect(brief(r)).toEqual([['ended-by-timeout', 'likely', 'high']])
     const [f] = findings(r)
     expect(f?.title).toBe(
-      `TCP session 10.0.0.5:40000 → ${POD} (client port 50000), ${iso(100)} to ${iso(1950).slice(11, -1)}, outlived pod default/log-a by 950.0 s and ended only because TCP retransmissions ran out: nothing got through from ${iso(1000)} to ${iso(1960).slice(11, -1)} (960.0 s)`
+      `TCP session 10.0.0.5:40000 → ${POD}, ${iso(100)} to ${iso(1950).slice(11, -1)}, outlived pod default/log-a by 950.0 s and ended only because TCP retransmissions ran out: nothing got through from ${iso(1000).slice(11, -1)} to ${iso(1960).slice(11, -1)} (960.0 s)`
         .replaceAll('.000Z', 'Z')
         .replaceAll('.000', ''),
     )
@@ -186,6 +186,13 @@ describe('the proxy’s debug log', () => {
   it('tells keep-alive probes from retransmissions: nothing was written after the pod was gone', async () => {
     const r = await analyzeFiles({ ...world([{ ...LOST, end: 1020 }, AFTER]), 'envoy.log': debugLog(logged({ start: 100, end: 1020, to: POD, id: 10, writes: [200, 400] })) })
     expect(brief(r)).toEqual([['ended-by-keepalive', 'likely', 'low']])
+  })
+
+  it('shows pooled HTTP connections, whose failures are those of their requests', async () => {
+    const r = await analyzeFiles({ 'pods.jsonl': PODS, 'envoy.log': debugLog(pooled({ start: 100, again: 1100, end: 2039, to: POD })) })
+    expect(brief(r)).toEqual([['ended-by-timeout', 'certain', 'high']])
+    expect(findings(r)[0]?.title).toContain('TCP connection to 10.0.1.7:5190')
+    expect(r.failures).toMatchObject({ total: 1, list: [{ cause: 'WC103.ended-by-timeout', details: 'connection termination' }] })
   })
 
   it('shows sessions that are still open: at risk when nothing is written, lost when something is', async () => {

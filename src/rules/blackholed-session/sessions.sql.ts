@@ -80,7 +80,7 @@ export const recordsOver = (k: Kinds, list: readonly { readonly local: readonly 
 
 /** Established upstream connections that timed out, or that went to one of `ips` and ended after `since`, if at all. */
 export const upstreamConnections = (upstream: number, timeout: number, ips: readonly number[], since: bigint): string => `
-  SELECT c."row", c.source, c.process, c.connection_id, c.remote_ip, c.remote_port, c.t_connecting, c.t_connected, c.t_first_use, c.t_closed, c.closed, c.errno FROM raw.connection c
+  SELECT c."row", c.source, c.process, c.connection_id, c.remote_ip, c.remote_port, c.t_connecting, c.t_connected, c.t_first_use, c.t_closed, c.closed, c.errno, c.streams FROM raw.connection c
   WHERE c.side = ${upstream} AND ${ESTABLISHED} AND (c.closed = ${timeout}${ips.length > 0 ? ` OR (c.remote_ip IN (${ips.join(', ')}) AND (c.t_closed IS NULL OR c.t_closed >= ${since}))` : ''})
   ORDER BY c.source, c.t_connecting NULLS LAST, c."row"`
 

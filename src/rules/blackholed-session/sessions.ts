@@ -36,7 +36,9 @@ export interface Logged {
   /** `timeout`, `fin`, `rst`, `local`, `idle`; `open`: not ended when the log does. */
   readonly how: string
   readonly errno: number | null
-  /** The client's connection; null where the log does not say, as for pooled HTTP connections. */
+  /** It carried HTTP streams: what was written is requests, of any number of clients. */
+  readonly pooled: boolean
+  /** The client's connection of a TCP session; null where the log does not say. */
   readonly client: { readonly id: bigint; readonly ip: string | null; readonly port: number | null } | null
 }
 
@@ -145,6 +147,7 @@ async function loggedOf(context: RuleContext, ids: Ids, ips: readonly number[], 
       closed: r.t_closed as bigint | null,
       how: words.get(r.closed as number) ?? 'open',
       errno: r.errno as number | null,
+      pooled: ((r.streams as number | null) ?? 0) > 0,
     }),
   )
   const live = found.filter(l => l.ip !== '' && (l.how !== 'open' || l.process === last.get(l.source)))
@@ -158,16 +161,15 @@ async function withClients({ store }: RuleContext, list: readonly Omit<Logged, '
   const ids = await store.ids([ATTACHED, 'downstream'])
   const [attached, downstream] = [ids.get(ATTACHED), ids.get('downstream')]
   if (attached === undefined || downstream === undefined) return list.map(l => ({ ...l, client: null }))
-  const clients = new Map<number, bigint | null>()
-  for (const part of chunks(list.map((l, n) => ({ n, source: l.source, from: l.opened, to: l.opened + 60n * SECOND }))))
+  const clients = new Map<number, bigint>()
+  for (const part of chunks(list.flatMap((l, n) => (l.pooled ? [] : [{ n, source: l.source, from: l.opened, to: l.opened + 60n * SECOND }]))))
     for (const r of await store.rows(linesWithin(attached, part))) {
       const [up, down] = argsOf(r.args)
       if (up !== String(list[r.n as number]?.id) || down === undefined || !/^\d{1,18}$/.test(down)) continue
-      // A pooled connection is attached again and again: it belongs to no one client.
-      clients.set(r.n as number, clients.has(r.n as number) && clients.get(r.n as number) !== BigInt(down) ? null : BigInt(down))
+      clients.set(r.n as number, BigInt(down))
     }
   const known = new Map<string, { ip: string | null; port: number | null }>()
-  const asked = [...clients].flatMap(([n, id]) => (id === null ? [] : [{ source: (list[n] as Logged).source, id }]))
+  const asked = [...clients].map(([n, id]) => ({ source: (list[n] as Logged).source, id }))
   for (const part of chunks(asked)) {
     const rows = await store.rows(downstreamConnections(downstream, part))
     const words = await store.words(rows.map(r => r.remote_ip).filter((v): v is number => typeof v === 'number'))

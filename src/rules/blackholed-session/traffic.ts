@@ -192,7 +192,7 @@ async function placesAt(store: RuleStore, template: number, asked: readonly { n:
 
 /** Requests on a pooled connection are what was written into it. */
 async function fromAttempts(store: RuleStore, suspects: readonly Suspect[], out: Map<number, Traffic>): Promise<void> {
-  const pooled = suspects.filter(s => s.session.log && !s.session.log.client)
+  const pooled = suspects.filter(s => s.session.log?.pooled)
   const answered = (await store.ids(['answered'])).get('answered')
   const attempts = new Map<bigint, SqlRow[]>()
   for (const part of chunks(pooled.map(s => s.session.log?.row as bigint)))

@@ -30,7 +30,7 @@ export const remoteText = (c: Case): string => endpointText(c.session.ip, c.sess
 const sessionText = (c: Case): string => {
   const { session: s } = c
   const client = s.record?.downstreamRemotePort ?? s.log?.client?.port ?? null
-  return `TCP ${s.log && !s.log.client && !s.record ? 'connection' : 'session'}${s.local ? ` ${s.local} →` : ' to'} ${remoteText(c)}${client === null ? '' : ` (client port ${client})`}`
+  return `TCP ${s.log?.pooled ? 'connection' : 'session'}${s.local ? ` ${s.local} →` : ' to'} ${remoteText(c)}${client === null || s.local ? '' : ` (client port ${client})`}`
 }
 const podText = (d: Death | null): string => (d?.ip && d.pod ? `pod ${d.pod}` : d?.pod ? `its pod (${d.pod}, it seems)` : 'its pod')
 
@@ -38,7 +38,9 @@ export function title(c: Case, outage: { from: bigint | null; to: bigint | null 
   const { session: s, death, end } = c
   const life = end === null ? `opened at ${iso(s.start)}` : `${iso(s.start)} to ${until(s.start, end)},`
   const gap =
-    outage.from !== null && outage.to !== null ? `: nothing got through from ${iso(outage.from)} to ${until(outage.from, outage.to)} (${seconds(outage.to - outage.from)} s)` : ''
+    outage.from !== null && outage.to !== null
+      ? `: nothing got through from ${until(s.start, outage.from)} to ${until(s.start, outage.to)} (${seconds(outage.to - outage.from)} s)`
+      : ''
   switch (c.code) {
     case 'ended-by-timeout':
       return death

@@ -1,10 +1,10 @@
 /** WC100: sources do not contradict each other. Info only: a conflict lowers what rests on it, and is said. */
-import type { Place } from '../../correlate/evidence.js'
 import { placeOf } from '../../correlate/owners.js'
 import { groupBy } from '../../model/group.js'
+import { iso } from '../../model/instant.js'
 import type { DraftFinding, Judgement, Rule, RuleContext } from '../rule.js'
 import { ambiguousRecords, sharedBy, statements } from './conflicts.sql.js'
-import { clockConflicts, type Conflict, idConflicts, mixedLogs, ownerConflicts, type Statement } from './conflicts.js'
+import { clockConflict, type Conflict, differ, idConflicts, mixedLogs, ownerConflicts, type Statement } from './conflicts.js'
 import { words } from './words.js'
 
 export const evidenceConflict: Rule = {
@@ -31,16 +31,12 @@ async function judge(context: RuleContext): Promise<Judgement> {
   const logs = await context.store.rows('SELECT DISTINCT source FROM raw.connection WHERE source IS NOT NULL ORDER BY source')
   const addresses = new Set(context.owners.all.map(o => o.ip))
   const requests = Number(ambiguous?.all_records ?? 0)
-  const conflicts: Conflict[] = [
-    ...ownerConflicts(context.owners),
-    ...mixedLogs(context.connections.mixed),
-    ...idConflicts(said),
-    ...clockConflicts(context.clocks, context.clockError, await sharedRequests(context)),
-  ]
+  const conflicts: Conflict[] = [...ownerConflicts(context.owners), ...mixedLogs(context.connections.mixed), ...idConflicts(said), ...(await clockConflicts(context))]
   const findings = conflicts.map(finding)
   const forged = Number(ambiguous?.ambiguous ?? 0)
   if (forged > 0) findings.push(finding(await ambiguousConflict(context, forged)))
-  return { applies: findings.length > 0, checked: addresses.size + logs.length + groupBy(said, s => s.peer).size + requests, findings }
+  const checked = addresses.size + logs.length + groupBy(said, s => s.peer).size + requests
+  return { applies: checked > 0, checked, findings }
 }
 
 async function statementsOf({ store }: RuleContext): Promise<Statement[]> {
@@ -51,12 +47,13 @@ async function statementsOf({ store }: RuleContext): Promise<Statement[]> {
   return rows.map(r => ({ peer: text.get(r.subject as number) ?? '', id: (text.get(r.reason as number) ?? '').replace('connection ', ''), place: placeOf(r) }))
 }
 
-/** Where the first requests stand that two sources share. */
-async function sharedRequests({ store, clocks, clockError }: RuleContext): Promise<(a: number, b: number) => readonly Place[]> {
-  const off = clocks.filter(c => (c.offset < 0n ? -c.offset : c.offset) > clockError)
-  const places = new Map<string, Place[]>()
-  for (const c of off) places.set(`${c.a} ${c.b}`, (await store.rows(sharedBy(c.a, c.b))).map(placeOf))
-  return (a, b) => places.get(`${a} ${b}`) ?? []
+async function clockConflicts({ store, clocks, clockError }: RuleContext): Promise<Conflict[]> {
+  const out: Conflict[] = []
+  for (const c of clocks.filter(c => differ(c, clockError))) {
+    const rows = await store.rows(sharedBy(c.a, c.b))
+    if (rows.length > 0) out.push(clockConflict(c, { identity: [String(rows[0]?.request_id), ...rows.map(r => iso(r.t_start as bigint))], places: rows.map(placeOf) }))
+  }
+  return out
 }
 
 async function ambiguousConflict({ store }: RuleContext, count: number): Promise<Conflict> {

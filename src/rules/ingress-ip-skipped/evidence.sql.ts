@@ -26,6 +26,16 @@ export const localAddresses = `
   SELECT source, line, byte_start, byte_end, t_start, upstream_ip, upstream_port, upstream_local_ip, upstream_local_port FROM raw.request
   WHERE upstream_local_ip IS NOT NULL AND upstream_ip IS NOT NULL ORDER BY source, byte_start, "row"`
 
+/** Connects of proxy logs with the captured session that began with each: same destination, same moment. */
+export const capturedConnects = (upstream: number, within: bigint): string => `
+  SELECT c."row" AS connection, c.source AS log, c.connection_id, c.t_connecting, c.remote_ip, c.remote_port, s.client_ip, s.client_port, s.t_syn, s.source, s.frame, s.byte_start, s.byte_end
+  FROM raw.connection c JOIN raw.session s ON s.server_ip = c.remote_ip AND s.server_port = c.remote_port
+  WHERE c.side = ${upstream} AND c.t_connecting IS NOT NULL AND s.t_syn >= c.t_connecting - ${within} AND s.t_syn <= c.t_connecting + ${within} AND s.client_ip IS NOT NULL AND s.client_port IS NOT NULL
+  ORDER BY c.source, c."row", s.source, s."row"`
+
+/** Ingress addresses of nodes, as Cilium lists them. */
+export const ingressAddresses = (reason: number): string => `SELECT DISTINCT ip FROM raw.pod_fact WHERE reason = ${reason} AND ip IS NOT NULL ORDER BY ip`
+
 /** On which node an address lives. */
 export const nodes = `SELECT ip, node FROM raw.owner WHERE node IS NOT NULL AND ip IS NOT NULL
   UNION SELECT ip, node FROM raw.pod_fact WHERE node IS NOT NULL AND ip IS NOT NULL ORDER BY ip, node`

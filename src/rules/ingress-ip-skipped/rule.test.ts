@@ -151,6 +151,89 @@ describe('skipped', () => {
   })
 })
 
+describe('looks like it', () => {
+  const uf = (details: string, more: object = {}) =>
+    text(
+      JSON.stringify({
+        start_time: '2026-09-10T10:00:00.000Z',
+        response_code: 503,
+        response_flags: 'UF',
+        response_code_details: details,
+        duration: 5000,
+        method: 'GET',
+        protocol: 'HTTP/1.1',
+        upstream_host: '10.2.3.4:8080',
+        upstream_cluster: 'c',
+        bytes_sent: 0,
+        bytes_received: 0,
+        request_id: 'r-1',
+        ...more,
+      }),
+    )
+  const admitted = text(flow({ identity: 8, verdict: 'FORWARDED', src: '10.1.0.200' }))
+
+  it.each([
+    ['a stale endpoint: a connect timeout without any denial', uf('upstream_reset_before_response_started{connection_timeout}'), 'WC104.connect-timeout'],
+    [
+      'a 5-tuple collision: refused at once',
+      uf('upstream_reset_before_response_started{local_connection_failure|immediate_connect_error:_Cannot_assign_requested_address}', { duration: 0 }),
+      'WC104.bind-failed',
+    ],
+    ['a denial by Envoy’s own policy', uf('rbac_access_denied_matched_policy[none]', { response_code: 403, response_flags: '-', duration: 0 }), 'WC104.refused-by-policy'],
+  ])('%s', async (_, access, cause) => {
+    const r = await analyzeFiles({ 'f.json': admitted, 'access.json': access })
+    expect([found(r), verdict(r)?.verdict, r.failures.list[0]?.cause]).toEqual([[], 'held', cause])
+  })
+  it('a denial that was let in a moment later', async () => {
+    expect(found(await analyzeFiles({ 'f.json': text(flow({ t: '10:00:00.000' }), flow({ t: '10:00:01.000', verdict: 'FORWARDED' })) }))).toEqual([])
+  })
+  it('a host-network client of a port that no ingress traffic uses', async () => {
+    const other = flow({ t: '10:00:05.000' }).replace('"destination_port":8080', '"destination_port":9100')
+    const r = await analyzeFiles({ 'f.json': text(flow({ identity: 8, verdict: 'FORWARDED', src: '10.1.0.200', t: '10:00:00.000' }), other) })
+    expect([found(r), verdict(r)?.verdict]).toEqual([[], 'held'])
+  })
+})
+
+describe('clocks and order', () => {
+  const flows = [flow({ t: '10:00:00.010' }), flow({ t: '10:00:01.010' }), flow({ t: '10:00:03.010' })]
+  const access = (start: string) =>
+    text(
+      JSON.stringify({
+        start_time: `2026-09-10T${start}Z`,
+        response_code: 503,
+        response_flags: 'UF',
+        response_code_details: 'upstream_reset_before_response_started{connection_timeout}',
+        duration: 5000,
+        method: 'GET',
+        protocol: 'HTTP/1.1',
+        upstream_host: '10.2.3.4:8080',
+        upstream_cluster: 'c',
+        bytes_sent: 0,
+        bytes_received: 0,
+        request_id: 'r-1',
+        user_agent: 'kube-probe/1.30',
+      }),
+    )
+
+  it('of lines and files change nothing', async () => {
+    const plain = found(await analyzeFiles({ 'f.json': text(...flows), 'access.json': access('10:00:00.000') }))
+    const mixed = found(await analyzeFiles({ 'z.json': text(...flows), 'a.json': access('10:00:00.000') }))
+    expect(mixed.map(f => [f.fingerprint, f.confidence.level])).toEqual(plain.map(f => [f.fingerprint, f.confidence.level]))
+    const shifted = found(await analyzeFiles({ 'f.json': text(...flows).replaceAll('T10:', 'T17:'), 'access.json': access('17:00:00.000') }))
+    expect(shifted.map(f => f.confidence.level)).toEqual(['likely'])
+  })
+  it('that are hours apart link no request to a denial', async () => {
+    const r = await analyzeFiles({ 'f.json': text(...flows), 'access.json': access('13:00:00.000') })
+    expect(found(r).map(f => f.confidence.level)).toEqual(['possible'])
+    expect(r.failures.list.map(f => f.cause)).toEqual(['WC104.connect-timeout'])
+  })
+  it('health checks that failed are counted apart', async () => {
+    const r = await analyzeFiles({ 'f.json': text(...flows), 'access.json': access('10:00:00.000') })
+    expect(found(r)).toMatchObject([{ severity: 'medium' }])
+    expect(r.incidents.find(i => i.rule === 'WC101')?.impact).toEqual({ failed: 0, reached_client: 0, probes: 1 })
+  })
+})
+
 it('cannot be evaluated without flows and without the trace', async () => {
   const r = await analyzeFiles({ 'app.log': '[2025/10/22 09:00:00] [ info] hello\n' })
   expect(verdict(r)).toMatchObject({ verdict: 'not-evaluable', applies: false })

@@ -3,7 +3,7 @@ import type { Failure, RequestRecord } from '../../correlate/failures.js'
 import { endpointText } from '../../model/endpoint.js'
 import { groupBy } from '../../model/group.js'
 import { MILLISECOND, SECOND } from '../../model/instant.js'
-import type { Confidence, Missing } from '../../model/report.js'
+import type { Confidence, Impact, Missing } from '../../model/report.js'
 import type { DraftClaim, DraftFinding, Judgement, Rule, RuleContext } from '../rule.js'
 import { type Arrival, arrivalsOf, INGRESS_IDENTITY, isNode } from './arrivals.js'
 import { type Bind, bindsOf } from './binds.js'
@@ -24,7 +24,7 @@ export const ingressIpSkipped: Rule = {
     'denied-as-node': 'ingress traffic reaches a pod under a node identity and is denied',
     'node-address': "a proxy's connect to a remote pod is seen with the node's address",
   },
-  reads: ['flow', 'proxy_line', 'connection', 'request', 'owner', 'pod_fact'],
+  reads: ['flow', 'proxy_line', 'connection', 'request', 'session', 'owner', 'pod_fact'],
   // One of ingress-flows and bind-decisions is enough: `judge` says what lacks.
   needs: [],
   helps: ['bind-decisions', 'ingress-flows'],
@@ -53,7 +53,7 @@ async function judge(context: RuleContext): Promise<Judgement> {
   const skipped = skips.map(s => skippedFinding(s, context, ingress, left))
   const groups = groupBy(left, a => [a.srcIp ?? '', a.dstIp ?? '', a.dstPort ?? '', a.pod ?? ''].join(' '))
   const byFlows = [...groups.values()].map(g => deniedFinding(g, context, ingress))
-  const seen = await nodeAddressFindings(context, { binds, ingress, places, skipped: new Set(skips.map(s => s.bind)) })
+  const seen = await nodeAddressFindings(context, { binds, ingress, places, skipped: skips.map(s => s.bind), denied: asNode })
   const checked = binds.length + asNode.length + ingress.length + seen.checked
   return { applies: checked > 0, checked, findings: [...skipped, ...byFlows, ...seen.findings], missing: lacking(context) }
 }
@@ -152,7 +152,7 @@ function skippedFinding(s: Skip, context: RuleContext, ingress: readonly Arrival
   ]
   return {
     code: 'WC101.skipped',
-    severity: s.confidence === 'possible' ? 'low' : failures.length > 0 ? 'high' : 'medium',
+    severity: s.confidence === 'possible' ? 'low' : lost(failures) ? 'high' : 'medium',
     confidence: { level: s.confidence, because: [words.stale(b), s.because, ...(denied.length > 0 ? [words.independent] : [])] },
     title: skippedTitle(b, remote, denied.length > 0, failures.length),
     count: 1,
@@ -166,7 +166,7 @@ function skippedFinding(s: Skip, context: RuleContext, ingress: readonly Arrival
     identity: [remote, String(b.connectionId), String(b.t === null ? '' : b.t / SECOND)],
     root: remote,
     ongoing: false,
-    impact: { ...(context.failures.requests > 0 ? { requests: context.failures.requests } : {}), failed: failures.length, reached_client: failures.length },
+    impact: impactOf(failures, context),
     claims,
     controls: controlsOf(ingress.filter(a => a.dstIp === b.ip && a.dstPort === b.port)),
     rivals: rivalsOf('skipped', s.confidence),
@@ -179,6 +179,16 @@ function skippedFinding(s: Skip, context: RuleContext, ingress: readonly Arrival
 
 /** Verdict and drop of each connection's first SYN, then what repeats them: citations are limited. */
 const firstOfEach = (group: readonly Arrival[]) => [...group.flatMap(a => a.places.slice(0, 2)), ...group.flatMap(a => a.places.slice(2))]
+
+/** A client lost something, not only a health check. */
+const lost = (failures: readonly Failure[]): boolean => failures.some(f => !f.probe)
+
+/** Health checks are counted apart from people's requests. */
+function impactOf(failures: readonly Failure[], { failures: all }: RuleContext): Impact {
+  const people = failures.filter(f => !f.probe).length
+  const probes = failures.length - people
+  return { ...(all.requests > 0 ? { requests: all.requests } : {}), failed: people, reached_client: people, ...(probes > 0 ? { probes } : {}) }
+}
 
 const podName = (a: Arrival | undefined): string => (a?.namespace ? `${a.namespace}/${a.pod}` : (a?.pod ?? ''))
 
@@ -194,7 +204,7 @@ function deniedFinding(group: readonly Arrival[], context: RuleContext, ingress:
   const remote = endpointText(first.dstIp, first.dstPort)
   return {
     code: 'WC101.denied-as-node',
-    severity: level === 'possible' ? 'low' : 'high',
+    severity: level === 'possible' ? 'low' : lost(failures) ? 'high' : 'medium',
     confidence: { level, because: [words.identities(group), ...signs, ...(failures.length === 0 ? [words.flowsAlone] : [])] },
     title: deniedTitle(group, podName(first)),
     count: group.length,
@@ -209,7 +219,7 @@ function deniedFinding(group: readonly Arrival[], context: RuleContext, ingress:
     identity: [first.srcIp ?? '', remote ?? '', podName(first)],
     root: remote ?? podName(first),
     ongoing: false,
-    impact: { ...(failures.length > 0 ? { requests: context.failures.requests, failed: failures.length, reached_client: failures.length } : {}) },
+    impact: failures.length > 0 ? impactOf(failures, context) : {},
     claims: [
       { says: words.deniedSays(group), places: firstOfEach(group) },
       ...(failures.length > 0 ? [{ says: words.failuresSay(failures.length), places: failures.flatMap(f => f.hops.map(h => h.place)) }] : []),

@@ -48,8 +48,9 @@ export const words = {
   matched: (n: number): string => `${n} request${n === 1 ? '' : 's'} of the proxy failed to connect to the same address at that time`,
   noPeriod: 'the connections follow no fixed period, as scrapes and probes would',
   twoAddresses: (remote: string, local: string, via: number): string =>
-    `the same proxy reached ${remote} with the ingress address ${via} times and with ${local} at other times; to a pod of its own node it never binds the ingress address`,
-  nodeAddressSays: (ports: readonly number[], local: string): string => `The access log shows ${local} as the proxy's own address, ports ${ports.slice(0, 10).join(', ')}`,
+    `the same proxy reached ${remote} with the ingress address on ${via} connection${via === 1 ? '' : 's'} and with ${local} on others; to a pod of its own node it never binds the ingress address`,
+  nodeAddressSays: (ports: readonly number[], local: string): string =>
+    `${local} is shown as the proxy's own address, port${ports.length === 1 ? '' : 's'} ${ports.slice(0, 10).join(', ')}`,
 }
 
 export function controlsOf(ingress: readonly Arrival[]): Control[] {

@@ -16,10 +16,10 @@ export function failuresOn(s: Stale, list: readonly Failure[], clockError: bigin
 }
 
 /** The record names the connection: by its id and address, or by both of its ends. */
-function isOn(h: RequestRecord, { upstream: u, opened, ended }: Stale, clockError: bigint): boolean {
+function isOn(h: RequestRecord, { upstream: u, used, ended }: Stale, clockError: bigint): boolean {
   if (h.upstreamIp !== u.ip || h.upstreamPort !== u.port) return false
-  const within = h.end === null || (h.end >= opened - clockError && h.end <= ended + clockError)
-  if (!within) return false
+  // What failed before the first use under the new owner had another reason; what hung when the evidence of it ends had this one.
+  if ((h.end !== null && h.end < used - clockError) || (h.start !== null && h.start > ended + clockError)) return false
   if (u.log !== null && h.upstreamConnectionId === u.log.id) return true
   const local = u.session ? { ip: u.session.clientIp, port: u.session.clientPort } : (u.log?.local ?? null)
   return local !== null && h.upstreamLocalIp === local.ip && h.upstreamLocalPort === local.port

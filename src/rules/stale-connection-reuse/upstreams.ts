@@ -78,7 +78,7 @@ async function pooled({ store }: RuleContext, ips: readonly number[], mixed: rea
   const silent = await silences(
     store,
     rows.map(r => r.row as bigint),
-    known.get('reset'),
+    known.get('reset') ?? -1,
   )
   const records = await recordedOn(
     store,
@@ -109,9 +109,8 @@ async function pooled({ store }: RuleContext, ips: readonly number[], mixed: rea
 
 const CHUNK = 5000
 
-async function silences(store: RuleContext['store'], connections: readonly bigint[], reset: number | undefined): Promise<Map<bigint, NonNullable<Pooled['unanswered']>>> {
+async function silences(store: RuleContext['store'], connections: readonly bigint[], reset: number): Promise<Map<bigint, NonNullable<Pooled['unanswered']>>> {
   const out = new Map<bigint, NonNullable<Pooled['unanswered']>>()
-  if (reset === undefined) return out
   const reasons = (await store.rows(silentReasons)).map(r => r.id as number)
   for (let i = 0; i < connections.length; i += CHUNK)
     for (const r of await store.rows(unanswered(connections.slice(i, i + CHUNK), reset, reasons)))

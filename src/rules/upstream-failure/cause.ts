@@ -96,7 +96,7 @@ function connectFailure(r: RequestRecord, stream: StreamFailure | null): Cause {
 }
 
 /** Milliseconds. A refusal takes a round trip, an address that is gone from its network 3 s (three ARP requests); what takes longer, or one of the usual short timeouts, has run into a timeout. */
-const tookTimeout = (ms: number): boolean => SHORT_TIMEOUTS.some(t => ms >= t - 2 && ms <= t + 20) || (ms >= 900 && (ms < 2950 || ms > 3300))
+export const tookTimeout = (ms: number): boolean => SHORT_TIMEOUTS.some(t => ms >= t - 2 && ms <= t + 20) || (ms >= 900 && (ms < 2950 || ms > 3300))
 const SHORT_TIMEOUTS = [250, 500] as const
 
 /** What is left of a cause once the response had begun: it was cut off. */
@@ -104,7 +104,7 @@ const cut = (cause: Cause, after: boolean): Cause => (after && 'code' in cause &
 const AFTER: ReadonlySet<Suffix> = new Set(['reset-before-response', 'keepalive-race', 'remote-reset', 'protocol-error', 'unknown'])
 
 /** Envoy's reset reasons, with blanks or underscores. `connection failure` is the name before 1.27 for all three kinds. */
-function resetCause(reason: string, transport: string, flags: readonly string[] = []): Cause {
+export function resetCause(reason: string, transport: string, flags: readonly string[] = []): Cause {
   const name = reason.replaceAll('_', ' ').trim()
   switch (name) {
     case 'upstream timeout':
@@ -139,7 +139,7 @@ function resetCause(reason: string, transport: string, flags: readonly string[] 
 const isHandshake = (transport: string): boolean => /CERTIFICATE|SSL.?routines|verify cert/i.test(transport)
 
 /** Why a connect failed, from the transport failure reason (text or errno). */
-function connectCause(transport: string): Cause {
+export function connectCause(transport: string): Cause {
   const t = transport.replaceAll('_', ' ')
   if (/Connection refused|error: ?111\b|errno: ?111\b/i.test(t)) return code('connect-refused')
   if (/No route to host|error: ?113\b|Network is unreachable|error: ?101\b|Host is unreachable/i.test(t)) return code('no-route')

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { analyzeFiles } from '../../../test/support/analyze.js'
+import { ACK, BASE, connection, FIN, handshake, pcapFile, PSH, RST } from '../../../test/support/packets.js'
 import type { Report } from '../../model/report.js'
 
 interface Record {
@@ -132,7 +133,124 @@ describe('counts', () => {
   })
 })
 
+describe('health checks', () => {
+  it('are told apart in the title and in the impact', async () => {
+    const fail = { flags: 'UC', details: resetBefore('connection_termination') }
+    const r = await analyzeFiles({
+      'a.json': text(
+        record({ ...fail, id: 'a' }),
+        record({ ...fail, id: 'b', agent: 'kube-probe/1.30' }),
+        record({ ...fail, id: 'c', agent: 'kube-probe/1.30' }),
+        record({ code: 200, details: 'via_upstream', id: 'd' }),
+      ),
+    })
+    expect(found(r)).toMatchObject([{ count: 3, severity: 'high' }])
+    expect(found(r)[0]?.title).toMatch(/^1 of 2 requests and 2 of 2 probes to 10\.0\.0\.5:8080 failed with 503 UC/)
+    expect(r.incidents.map(i => i.impact)).toEqual([{ requests: 2, failed: 1, reached_client: 1, probes: 2 }])
+    expect(r.verdicts.find(v => v.rule === 'WC104')?.checked).toBe(4)
+  })
+})
+
+describe('a keep-alive race', () => {
+  const line = (t: string, logger: string, message: string, c: number, s?: number) =>
+    `[2026-01-02 ${t}][7][debug][${logger}] [source/x.cc:1] [Tags: "ConnectionId":"${c}"${s === undefined ? '' : `,"StreamId":"${s}"`}] ${message}`
+  const log = (fin: string, handshake = '10:00:00.050') =>
+    text(
+      line('10:00:00.000', 'connection', 'connecting to 10.0.0.5:8080', 4),
+      line(handshake, 'connection', 'connected', 4),
+      line('10:00:00.060', 'pool', 'creating stream', 4),
+      line('10:00:00.060', 'router', 'pool ready', 3, 76),
+      line('10:00:00.120', 'router', 'upstream headers complete: end_stream=true', 3, 76),
+      line('10:00:05.000', 'pool', 'using existing fully connected connection', 4),
+      line('10:00:05.000', 'router', 'pool ready', 3, 77),
+      line(fin, 'connection', 'remote close', 4),
+      line(fin, 'connection', 'closing socket: 0', 4),
+      line(fin, 'router', 'upstream reset: reset reason: connection termination, transport failure reason: ', 3, 77),
+    )
+  const codes = async (files: { [name: string]: string | Buffer }) => found(await analyzeFiles(files)).map(f => [f.code, f.confidence.level])
+
+  it('is a FIN that comes sooner than an answer could', async () => expect(await codes({ 'debug.log': log('10:00:05.030') })).toEqual([['WC104.keepalive-race', 'likely']]))
+  it('is none where the request had the time to be read', async () => {
+    expect(await codes({ 'debug.log': log('10:00:05.090') })).toEqual([['WC104.reset-before-response', 'likely']])
+    expect(await codes({ 'debug.log': log('10:00:05.010', '10:00:00.001') })).toEqual([['WC104.reset-before-response', 'likely']])
+  })
+
+  describe('in a capture', () => {
+    const t0 = BASE + 0.1
+    const size = 18
+    const ask = { t: 5, client: true, flags: PSH | ACK, seq: 1, ack: 1, payload: 'GET / HTTP/1.1\r\n\r\n' }
+    const frames = (end: Parameters<typeof connection>[0][number]) => pcapFile(connection([...handshake(0), ask, end], { client: '10.0.0.1:40000', server: '10.0.0.5:8080' }))
+    const access = text(
+      JSON.stringify({
+        start_time: new Date((t0 + 4.9) * 1000).toISOString(),
+        method: 'GET',
+        path: '/',
+        protocol: 'HTTP/1.1',
+        response_code: 503,
+        response_flags: 'UC',
+        response_code_details: resetBefore('connection_termination'),
+        bytes_received: 0,
+        bytes_sent: 95,
+        duration: 2,
+        upstream_host: '10.0.0.5:8080',
+        upstream_local_address: '10.0.0.1:40000',
+        upstream_cluster: 'c',
+        request_id: 'r-1',
+      }),
+    )
+    it('is a FIN that does not acknowledge the request, whatever the log has', async () => {
+      expect(await codes({ 'access.json': access, 'gw.pcap': frames({ t: 5.001, client: false, flags: FIN | ACK, seq: 1, ack: 1 }) })).toEqual([['WC104.keepalive-race', 'likely']])
+    })
+    it.each([
+      ['a FIN', FIN | ACK],
+      ['a RST', RST | ACK],
+    ])('is none where %s acknowledges it', async (_, flags) => {
+      const r = await analyzeFiles({ 'access.json': access, 'gw.pcap': frames({ t: 5.001, client: false, flags, seq: 1, ack: 1 + size }) })
+      expect(found(r)).toMatchObject([{ code: 'WC104.reset-before-response' }])
+      expect(found(r)[0]?.rivals.find(v => v.says === 'keep-alive race')?.status).toBe('refuted')
+      expect(found(r)[0]?.claims.flatMap(c => c.evidence.flatMap(e => (e.frame === null ? [] : [e.frame])))).toEqual([4, 5])
+    })
+  })
+})
+
+describe('what only a log shows', () => {
+  const line = (t: string, logger: string, message: string, c: number) => `[2026-01-02 ${t}][7][debug][${logger}] [source/x.cc:1] [Tags: "ConnectionId":"${c}"] ${message}`
+  it('counts: a TCP session that could not connect', async () => {
+    const log = text(
+      line('10:00:00.000', 'filter', 'Creating connection to cluster tcp', 3),
+      line('10:00:00.000', 'connection', 'connecting to 10.0.0.5:5999', 4),
+      line('10:00:00.000', 'conn_handler', 'new connection from 10.9.9.9:5000', 3),
+      line('10:00:00.001', 'connection', 'delayed connect error: Connection refused', 4),
+      line('10:00:00.001', 'connection', 'closing socket: 0', 4),
+    )
+    const r = await analyzeFiles({ 'debug.log': log })
+    expect(found(r)).toMatchObject([{ code: 'WC104.connect-refused', subject: { connection_id: '4', remote: '10.0.0.5:5999', cluster: 'tcp' } }])
+    expect(r.verdicts.find(v => v.rule === 'WC104')?.verdict).toBe('violated')
+  })
+})
+
+describe('with a listing', () => {
+  const pods = 'pod,ip,status\nweb-1,10.0.1.4,Running\nweb-2,10.0.2.4,Running\n'
+  it('that does not have the address, says so as an open rival: a listing proves no end', async () => {
+    const r = await analyzeFiles({ 'a.json': text(record({ flags: 'UF', duration: 999 })), 'pods.csv': pods })
+    expect(found(r)).toMatchObject([{ code: 'WC104.connect-timeout', confidence: { level: 'likely' } }])
+    expect(found(r)[0]?.claims.flatMap(c => c.evidence.map(e => e.path))).toContain('pods.csv')
+    expect(found(r)[0]?.rivals.find(v => v.says === 'the address had lost its owner')).toMatchObject({ status: 'open' })
+  })
+  it('of another network says nothing', async () => {
+    const r = await analyzeFiles({ 'a.json': text(record({ flags: 'UF', duration: 999, host: '192.0.2.1:443' })), 'pods.csv': pods })
+    expect(found(r)[0]?.claims.flatMap(c => c.evidence.map(e => e.path))).toEqual(['a.json'])
+  })
+})
+
 describe('with owners', () => {
+  it('one whose end and the connect are closer than the clocks may differ is no stale endpoint', async () => {
+    const access = text(record({ flags: 'UF', details: resetBefore('connection_timeout'), duration: 5000 }))
+    const pods = text(JSON.stringify({ ip: '10.0.0.5', pod: 'web-1', from: '2026-01-02T08:00:00Z', to: '2026-01-02T09:59:59Z' }))
+    expect(found(await analyzeFiles({ 'a.json': access, 'pods.jsonl': pods })).map(f => f.code)).toEqual(['WC104.connect-timeout'])
+    expect(found(await analyzeFiles({ 'a.json': access, 'pods.jsonl': pods }, { clockError: 100_000_000n })).map(f => f.code)).toEqual(['WC104.stale-endpoint'])
+  })
+
   const owner = (to: string | null) => text(JSON.stringify({ ip: '10.0.0.5', pod: 'web-1', from: '2026-01-02T08:00:00Z', to: to && `2026-01-02T${to}Z` }))
   const refused = text(record({ flags: 'UF', details: resetBefore('connection_timeout'), duration: 5000 }))
 
